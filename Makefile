@@ -58,7 +58,7 @@ test-all: $(UV) ## Run both on each supported Python that is installed
 
 # Run the tests with the newest and the lowest releases that pyproject.toml declares, in separate environments beside
 # the project's: .venv-3.13-newest, .venv-3.13-lowest. The budgets' exact counts are valid for the locked releases: if
-# the environment has others, tests/budget/test_ours.py skips them and names them.
+# the environment has others, tests/tools/budget/test_ours.py skips them and names them.
 # Old releases use features that newer releases of other packages deprecate; these warnings are not errors there.
 WARNINGS_lowest := -W ignore::DeprecationWarning -W 'ignore:Benchmarks are automatically disabled'
 .PHONY: test-releases
@@ -75,12 +75,12 @@ soak: ## Run at full scale, for ten minutes to hours: NAME=core, http
 # 100,000 spans with none lost or mixed up; forks, greenlets, tasks; and 100,000 calls with each of OpenAI's two
 # clients with content captured. This takes more than an hour.
 soak/core: setup
-	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/trace tests/libraries/genai/openai_http/test_nothing_left.py --durations=0 $(ARGS)
+	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/trace tests/genai/openai_http/test_nothing_left.py --durations=0 $(ARGS)
 
 # 200 clients of real servers for a minute with each core: no span is lost, mixed up or left open, and the memory stays as
 # it was. This takes ten minutes.
 soak/http: setup
-	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/libraries/http/real_servers/test_load.py -s $(ARGS)
+	OTEL_FASTPATH_TESTS=heavy $(PY) -m pytest tests/http/real_servers/test_load.py -s $(ARGS)
 
 # Raise an exception at each line of this package with a call, in a forked child for each, and show what reached the
 # host. This takes 15 minutes on two processors. make faults ARGS="--workload spans --core c --line trace/context/scope.py"
@@ -206,8 +206,8 @@ example/gevent: setup
 PROFILE_TRUTH := build/profile-truth/packages
 .PHONY: profile-truth
 profile-truth: setup ## Compare profiles with the truth on services of many kinds (half an hour)
-	.tools/bin/uv pip install --quiet --python $(PY) --target $(PROFILE_TRUTH) --no-deps -r tests/profile/kinds.txt
-	$(PY) tests/profile/truth.py $(ARGS)
+	.tools/bin/uv pip install --quiet --python $(PY) --target $(PROFILE_TRUTH) --no-deps -r tests/tools/profile/kinds.txt
+	$(PY) tests/tools/profile/truth.py $(ARGS)
 
 # OpenTelemetry's own test suites, with and without this package: make upstream ARGS="--otel-version 1.40.0 --suite sdk --core py";
 # those of opentelemetry-python-contrib's packages: make upstream ARGS="--contrib --suite redis --core c"
@@ -246,7 +246,7 @@ suite/redis: setup
 # Run the tests of Cassandra's driver that need a real Cassandra. Maven brings it (66 MB, kept in ~/.cache/otel-fastpath); it
 # takes 600 MB of memory. make suite NAME=cassandra ARGS="-k page"
 suite/cassandra: setup
-	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/libraries/db/cassandra_driver/test_real_server.py $(ARGS)
+	OTEL_FASTPATH_TESTS=cassandra $(PY) -m pytest tests/db/cassandra_driver/test_real_server.py $(ARGS)
 
 # The same tests as for cassandra-driver, in an environment of their own, because both drivers are the package `cassandra`.
 # Newer releases ask a server for columns of its own tables that Simulacron does not answer.
@@ -254,7 +254,7 @@ SCYLLA := $(UV_PROJECT_ENVIRONMENT)-scylla
 suite/scylla: setup
 	UV_PROJECT_ENVIRONMENT=$(SCYLLA) $(UV) sync --frozen --quiet --no-install-package cassandra-driver
 	UV_PROJECT_ENVIRONMENT= $(UV) pip install --no-config --quiet --python $(SCYLLA)/bin/python scylla-driver==3.29.3
-	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/libraries/db/cassandra_driver $(ARGS)
+	$(SCYLLA)/bin/python -m pytest $(WORKERS) tests/db/cassandra_driver $(ARGS)
 
 # Replay the recordings of the stock OpenAI instrumentation's own tests with it and with otel-fastpath's.
 suite/openai: $(PEERS)
@@ -288,8 +288,8 @@ sources/core: setup
 sources/others: setup
 	$(PY) tests/others/lookup_fingerprints.py
 	$(PY) tests/others/openai_fingerprints.py
-	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/http/sources.json
-	$(PY) tests/others/library_fingerprints.py otel_fastpath/libraries/db/dbapi/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/http/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/db/dbapi/sources.json
 
 # The fingerprint of a patch's target in each release: make sources NAME=one TARGETS="opentelemetry.sdk.trace:Span.end"
 sources/one: setup
@@ -339,7 +339,7 @@ budget/accelerated: setup
 # Verify the gates beside two busy processes: they detect an injected slowdown in 20 of 20 runs, and fail 0 of 40 runs
 # without a change. This takes half an hour.
 budget/proof: setup
-	$(PY) tests/budget/proof.py $(ARGS)
+	$(PY) tests/tools/budget/proof.py $(ARGS)
 
 # Measure the tables of the documentation and insert them into their pages; nothing else may run meanwhile. The first time,
 # environments are set up besides. make tables ARGS=--help: the parts and their minutes; make tables ARGS="spans openai"

@@ -74,14 +74,14 @@ class Given:
     def __init__(self, mode: str, core: str) -> None:
         from functools import partial  # noqa: PLC0415  # with the others
 
-        from otel_fastpath.libraries.db import cursors  # noqa: PLC0415  # only where it is measured
-        from otel_fastpath.libraries.db.dbapi.connections import (  # noqa: PLC0415  # likewise
+        from otel_fastpath.db import cursors  # noqa: PLC0415  # only where it is measured
+        from otel_fastpath.db.dbapi.connections import (  # noqa: PLC0415  # likewise
             always,
             around_command,
             around_connect,
         )
-        from otel_fastpath.libraries.db.pymysql.plans import DATABASE, DRIVER, server_of  # noqa: PLC0415  # likewise
-        from otel_fastpath.libraries.db.sqlite3 import threads  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.pymysql.plans import DATABASE, DRIVER, server_of  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.sqlite3 import threads  # noqa: PLC0415  # likewise
 
         self.bare = sqlite3.connect(":memory:")
         self.bare_cursor = self.bare.cursor()
@@ -89,7 +89,7 @@ class Given:
         other, commented = sqlite3.connect(":memory:"), sqlite3.connect(":memory:")
         given = databases.providers(mode)
         databases.instrument("sqlite3", mode, core)
-        from otel_fastpath.libraries.library import Setup  # noqa: PLC0415  # likewise
+        from otel_fastpath.wrapping.library import Setup  # noqa: PLC0415  # likewise
 
         options = "" if "metrics" in mode or "no SDK" in mode else "no-metrics"
         DATABASE.configure(Setup(given, options))

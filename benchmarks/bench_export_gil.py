@@ -37,7 +37,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from otel_fastpath import FastpathInstrumentor
 from otel_fastpath import compiled as cores
-from otel_fastpath.budget.estimate import over_processes
+from otel_fastpath.tools.budget.estimate import over_processes
 
 BATCH = 512
 BATCHES = 20

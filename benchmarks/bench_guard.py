@@ -2,7 +2,8 @@
 
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'guard*'
 
-Without a limit, none of this code runs. tests/guard/test_cost.py adds the counts up to the guard's share of telemetry.
+Without a limit, none of this code runs. tests/shedding/test_cost.py adds the counts up to the guard's share of
+telemetry.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class Given:
         from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is measured
         from opentelemetry.sdk.trace.sampling import DEFAULT_ON  # noqa: PLC0415  # likewise
 
-        from otel_fastpath.guard import hooks, sampler, thresholds  # noqa: PLC0415  # likewise
-        from otel_fastpath.guard.shed import Shed  # noqa: PLC0415  # likewise
+        from otel_fastpath.shedding import hooks, sampler, thresholds  # noqa: PLC0415  # likewise
+        from otel_fastpath.shedding.shed import Shed  # noqa: PLC0415  # likewise
 
         bench_span.instrument(core)
         kept, dropped = Shed(), Shed()
@@ -49,7 +50,7 @@ class Given:
 
 def _layer(function: Any, time: Any, left: int) -> Any:
     """The layer of the guard over a hook; each call is timed if none is `left`."""
-    from otel_fastpath.guard import hooks, layer  # noqa: PLC0415  # only where it is measured
+    from otel_fastpath.shedding import hooks, layer  # noqa: PLC0415  # only where it is measured
 
     hook = hooks.CountedHook(function, lambda hook, args, kwargs: time(function, hook, args, kwargs))
 

@@ -76,7 +76,7 @@ class Given:
     """
 
     def __init__(self) -> None:
-        from otel_fastpath.libraries.db.psycopg2 import connecting, hooks  # noqa: PLC0415  # only where it is measured
+        from otel_fastpath.db.psycopg2 import connecting, hooks  # noqa: PLC0415  # only where it is measured
 
         connection = connecting.CONNECTIONS.of(Connection)()
         self.bare = Cursor(Connection())

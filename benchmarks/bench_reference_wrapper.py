@@ -25,8 +25,8 @@ class Given:
         import sqlite3  # noqa: PLC0415  # only where it is measured
 
         from examples.reference_wrapper.sqlite3_wrapper import LIBRARY  # noqa: PLC0415  # likewise
-        from otel_fastpath.libraries.library import Wrapper  # noqa: PLC0415  # likewise
         from otel_fastpath.settings import Config  # noqa: PLC0415  # likewise
+        from otel_fastpath.wrapping.library import Wrapper  # noqa: PLC0415  # likewise
 
         bench_span.instrument(core)
         self.bare = sqlite3.connect(":memory:").cursor()

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import turns
 
-from otel_fastpath.budget.estimate import Interval, over_processes
+from otel_fastpath.tools.budget.estimate import Interval, over_processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from table import _document
 
-from otel_fastpath.budget import declare, measuring, processes
-from otel_fastpath.budget.outputs import add_outputs, write
-from otel_fastpath.budget.render import progress
+from otel_fastpath.tools.budget import declare, measuring
+from otel_fastpath.tools.budget.counting import processes
+from otel_fastpath.tools.budget.outputs import add_outputs, write
+from otel_fastpath.tools.common.render import progress
 
 FILE = Path(__file__).with_name("budgets.toml")
 ROWS = ("*seen*", "new *", "*included routers*")

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import bench_openai as bench
 
-from otel_fastpath.budget import declare, native
-from otel_fastpath.budget.environment import facts
-from otel_fastpath.budget.outputs import add_outputs, write
-from otel_fastpath.budget.render import progress
-from otel_fastpath.budget.render.document import MUTE, Cell, Document, Table, figure
-from otel_fastpath.budget.render.report import facts as fact_lines
+from otel_fastpath.tools.budget import declare
+from otel_fastpath.tools.budget.counting import native
+from otel_fastpath.tools.budget.environment import facts
+from otel_fastpath.tools.budget.outputs import add_outputs, write
+from otel_fastpath.tools.common.render import progress
+from otel_fastpath.tools.common.render.document import MUTE, Cell, Document, Table, figure
+from otel_fastpath.tools.common.render.report import facts as fact_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -156,7 +157,7 @@ def _timed(rows: Sequence[str], columns: Sequence[str], cycles: int) -> dict[str
     """Microseconds of CPU by row and column, from processes that take turns with one server."""
     server = subprocess.Popen(
         [sys.executable, "-m", "loopback"],
-        cwd=ROOT / "tests" / "libraries" / "genai" / "openai_http",
+        cwd=ROOT / "tests" / "genai" / "openai_http",
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -15,14 +15,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.budget import declare, measuring, processes
-from otel_fastpath.budget.bench.lockstep import Leg, LegError, all_at_once, take_turns
-from otel_fastpath.budget.declare import Declaration, Scenario
-from otel_fastpath.budget.environment import facts
-from otel_fastpath.budget.outputs import add_outputs, write
-from otel_fastpath.budget.render import progress
-from otel_fastpath.budget.render.document import MUTE, Cell, Document, Table, figure
-from otel_fastpath.budget.render.report import facts as fact_lines
+from otel_fastpath.tools.bench.lockstep import Leg, LegError, all_at_once, take_turns
+from otel_fastpath.tools.budget import declare, measuring
+from otel_fastpath.tools.budget.counting import processes
+from otel_fastpath.tools.budget.declare import Declaration, Scenario
+from otel_fastpath.tools.budget.environment import facts
+from otel_fastpath.tools.budget.outputs import add_outputs, write
+from otel_fastpath.tools.common.render import progress
+from otel_fastpath.tools.common.render.document import MUTE, Cell, Document, Table, figure
+from otel_fastpath.tools.common.render.report import facts as fact_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

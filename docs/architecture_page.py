@@ -10,8 +10,10 @@ from typing import Final
 PACKAGE: Final = Path(__file__).parents[1] / "otel_fastpath"
 BEGIN: Final = "<!-- folders: begin -->\n"
 END: Final = "<!-- folders: end -->"
+# Modules that are only names.
+_PUBLIC: Final = {"__init__", "budget", "gevent", "libraries", "profile"}
 # Folders that are drawn as several.
-_DIVIDED: Final = {"libraries": ("db", "genai", "gevent", "http")}
+_DIVIDED: Final = {"wrapping": ("gevent",)}
 
 
 def page(text: str) -> str:
@@ -63,9 +65,10 @@ def _imports() -> dict[str, set[str]]:
             elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE.name):
                 targets.update(_unit([*str(node.module).split("."), each.name]) for each in node.names)
         targets.discard(unit)
-    # The public names import what defines them when they are first used.
-    found.pop("__init__")
-    return {unit: targets - {"__init__"} for unit, targets in found.items()}
+    # The public names import what defines them, some when they are first used.
+    for unit in _PUBLIC:
+        found.pop(unit)
+    return {unit: targets - _PUBLIC for unit, targets in found.items()}
 
 
 def _unit(parts: list[str]) -> str:

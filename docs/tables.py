@@ -43,7 +43,7 @@ patch, or check the telemetry of a wrapper of this package.
 
 If another instrumentation of the same library exists, there are two more patches,
 `<library>.<its name>.instrument` and `.uninstrument`. They run once, when that instrumentation is instrumented: see
-`Rival` in `otel_fastpath/libraries/library.py`.
+`Rival` in `otel_fastpath/wrapping/library.py`.
 """
 COLUMNS = "| Patch | What it replaces | Why | Budgets | Tests |\n| --- | --- | --- | --- | --- |\n"
 

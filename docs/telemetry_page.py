@@ -8,23 +8,23 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath import presence
+from otel_fastpath.db.asyncpg import plans as asyncpg
+from otel_fastpath.db.pools import PoolMetrics
+from otel_fastpath.db.psycopg import plans as psycopg
+from otel_fastpath.db.sqlalchemy import engines as sqlalchemy
 from otel_fastpath.exceptions import metrics as exceptions
-from otel_fastpath.guard import metrics as guard
-from otel_fastpath.libraries.db.asyncpg import plans as asyncpg
-from otel_fastpath.libraries.db.pools import PoolMetrics
-from otel_fastpath.libraries.db.psycopg import plans as psycopg
-from otel_fastpath.libraries.db.sqlalchemy import engines as sqlalchemy
-from otel_fastpath.libraries.genai import openai
-from otel_fastpath.libraries.genai.openai import endpoints, sockets
-from otel_fastpath.libraries.library import Setup
-from otel_fastpath.libraries.register import FEATURE
+from otel_fastpath.features import LIBRARIES
+from otel_fastpath.genai import openai
+from otel_fastpath.genai.openai import endpoints, sockets
 from otel_fastpath.otlp.altering import counts as altered
+from otel_fastpath.shedding import metrics as guard
+from otel_fastpath.status import presence
+from otel_fastpath.wrapping.library import Setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_fastpath.libraries.library import Library
+    from otel_fastpath.wrapping.library import Library
 
 BEGIN = "<!-- tables: begin -->\n"
 METRICS = """
@@ -95,7 +95,7 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
         yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
     for name, (kind, unit, description) in guard._INSTRUMENTS.items():
         yield "guard", f"`{name}`", f"observable {kind}", f"`{unit}`", description, "no"
-    for library in FEATURE.wrappers:
+    for library in LIBRARIES.wrappers:
         in_place = _instruments(library, is_same=True)
         for name, (kind, unit, description) in _instruments(library, is_same=False).items():
             yield library.name, f"`{name}`", kind, f"`{unit}`", description, _yes_or_no(name in in_place)
@@ -103,7 +103,7 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
 
 def spans_rows() -> Iterator[tuple[str, ...]]:
     """Part, span, and whether `same` has it."""
-    for library in FEATURE.wrappers:
+    for library in LIBRARIES.wrappers:
         yield from _of_openai() if library is openai.LIBRARY else _of_patches(library)
 
 

@@ -33,8 +33,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from examples.telemetry import summarise
-from otel_fastpath.verify import comparing, report
-from otel_fastpath.verify.telemetry import items
+from otel_fastpath.tools.verify import comparing, report
+from otel_fastpath.tools.verify.telemetry import items
 
 PROTOBUF = "application/x-protobuf"
 SIGNALS: dict[str, tuple[type[Message], type[Message]]] = {

@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="otel-fastpath", description="Makes OpenTelemetry for Python cheap without changing what it emits."
     )
     parser.add_argument("--version", action="store_true", help="print the version, and which build of it is installed")
-    from otel_fastpath.trial.options import add_allow  # noqa: PLC0415  # loads the options only
+    from otel_fastpath.tools.common.options import add_allow  # noqa: PLC0415  # loads the options only
 
     commands = parser.add_subparsers(metavar="COMMAND")
     status = commands.add_parser(
@@ -95,9 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
-    from otel_fastpath.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
-    from otel_fastpath.profile import cli as profile  # noqa: PLC0415  # likewise
-    from otel_fastpath.verify.cli import add_command  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
+    from otel_fastpath.tools.profile import cli as profile  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.verify.cli import add_command  # noqa: PLC0415  # likewise
 
     add_commands(commands)
     add_command(commands)
@@ -106,21 +106,22 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(command: Sequence[str]) -> int:
-    from otel_fastpath.starting import run  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.start import run  # noqa: PLC0415  # not needed by other commands
 
     return run.run(command)
 
 
 def _version() -> int:
-    from otel_fastpath import status  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.status import state  # noqa: PLC0415  # not needed by other commands
 
-    found = status.collect(())
-    sys.stdout.write(status.title(found) + "\n")
+    found = state.collect(())
+    sys.stdout.write(state.title(found) + "\n")
     return 0
 
 
 def _status_of(process: int, form: str) -> int:
-    from otel_fastpath import exchange, running, settings  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath import settings  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.status import exchange, running  # noqa: PLC0415  # not needed by other commands
 
     folder = settings.status_folder()
     if not folder:
@@ -142,9 +143,9 @@ def _status(options: argparse.Namespace) -> int:
     if len(options.modules) == 1 and options.modules[0].isdecimal():
         form = "json" if options.json else "whole" if options.all else "text"
         return _status_of(int(options.modules[0]), form)
-    from otel_fastpath.trial import again, application  # noqa: PLC0415  # not needed by other commands
-    from otel_fastpath.trial.loopback import AllowError  # noqa: PLC0415  # likewise
-    from otel_fastpath.trial.program import ProgramError  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.common import again, application  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.tools.common.loopback import AllowError  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.common.program import ProgramError  # noqa: PLC0415  # likewise
 
     try:
         # A process without `site` has its own packages, which another one would not have.
@@ -159,8 +160,9 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _status_here(options: argparse.Namespace, application: Any) -> int:
-    from otel_fastpath import loading, settings, status  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath import settings, status  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
+    from otel_fastpath.status import loading  # noqa: PLC0415  # not needed by other commands
 
     instrumentor = FastpathInstrumentor()
     notes = []

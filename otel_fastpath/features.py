@@ -1,4 +1,4 @@
-"""The table of features. To remove a feature, delete its folder and the two lines with its name here.
+"""The table of features. To remove a feature, delete its folder and the line or two with its name here.
 
 This module is imported when instrumenting, not before.
 """
@@ -8,16 +8,56 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.exceptions import register as exceptions
-from otel_fastpath.guard import register as guard
-from otel_fastpath.libraries import register as libraries
 from otel_fastpath.logs import register as logs
 from otel_fastpath.metrics import register as metrics
 from otel_fastpath.others import register as others
 from otel_fastpath.otlp import register as otlp
+from otel_fastpath.patching.declarations import Declarations
+from otel_fastpath.shedding import register as shedding
 from otel_fastpath.trace import register as trace
+from otel_fastpath.wrapping.wrappers import Libraries
 
 if TYPE_CHECKING:
     from otel_fastpath.patching.feature import Feature
+
+_STOCK: Final = "opentelemetry.instrumentation"
+
+# The folder of each library, in the order of the status, and the modules whose import loads it.
+LIBRARIES: Final = Libraries(
+    "libraries",
+    parts=(
+        Declarations("http.asgi.patches", *(f"{_STOCK}.{name}" for name in ("asgi", "fastapi", "starlette"))),
+        Declarations("http.fastapi.patches", "fastapi"),
+        Declarations("http.wsgi.patches", f"{_STOCK}.wsgi"),
+        Declarations("http.flask.patches", f"{_STOCK}.flask"),
+        Declarations("http.django.patches", f"{_STOCK}.django"),
+        Declarations("http.aiohttp_server.patches", f"{_STOCK}.aiohttp_server"),
+        Declarations("http.httpx.patches", f"{_STOCK}.httpx"),
+        Declarations("http.requests.patches", f"{_STOCK}.requests"),
+        Declarations("http.aiohttp_client.patches", f"{_STOCK}.aiohttp_client"),
+        Declarations("http.urllib3.patches", f"{_STOCK}.urllib3"),
+        Declarations("db.dbapi.patches", f"{_STOCK}.dbapi"),
+        Declarations("db.asyncpg", "asyncpg", f"{_STOCK}.asyncpg", wrapper="asyncpg"),
+        Declarations("db.psycopg", "psycopg", "psycopg_pool", f"{_STOCK}.psycopg", wrapper="psycopg"),
+        Declarations("db.psycopg2", "psycopg2", f"{_STOCK}.psycopg2", wrapper="psycopg2"),
+        Declarations("db.sqlite3", "sqlite3", "aiosqlite", f"{_STOCK}.sqlite3", wrapper="sqlite3"),
+        Declarations("db.pymysql", "pymysql", f"{_STOCK}.pymysql", wrapper="pymysql"),
+        Declarations("db.mysqlclient", "MySQLdb", f"{_STOCK}.mysqlclient", wrapper="mysqlclient"),
+        Declarations("db.sqlalchemy", "sqlalchemy", f"{_STOCK}.sqlalchemy", wrapper="sqlalchemy"),
+        Declarations("db.redis", "redis", f"{_STOCK}.redis", wrapper="redis"),
+        Declarations("db.cassandra", "cassandra", f"{_STOCK}.cassandra", wrapper="cassandra"),
+        Declarations(
+            "genai.openai",
+            "openai",
+            "logfire._internal.integrations.llm_providers",
+            "openinference.instrumentation.openai",
+            *(f"{_STOCK}.{name}" for name in ("genai.openai", "openai", "openai_v2")),
+            wrapper="openai",
+        ),
+        Declarations("wrapping.gevent", "gevent", wrapper="gevent"),
+    ),
+    without="Libraries are not wrapped.",
+)
 
 # In the order in which their patches are applied.
 FEATURES: Final[tuple[Feature, ...]] = (
@@ -26,7 +66,7 @@ FEATURES: Final[tuple[Feature, ...]] = (
     metrics.FEATURE,
     logs.FEATURE,
     otlp.FEATURE,
-    libraries.FEATURE,
+    LIBRARIES,
     exceptions.FEATURE,
-    guard.FEATURE,
+    shedding.FEATURE,
 )

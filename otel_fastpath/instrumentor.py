@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor  # type: ignore[attr-defined]
 
-from otel_fastpath import compiled, presence, wrong_settings
+from otel_fastpath import compiled, wrong_settings
 from otel_fastpath import settings as config
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
@@ -17,6 +17,7 @@ from otel_fastpath.patching.declarations import LateInstallation, Patches
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.report import StatusReport
+from otel_fastpath.status import presence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -155,7 +156,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             faults.report("status", error)
         if settings.status_folder:
             try:
-                from otel_fastpath import running  # noqa: PLC0415  # imported on request only
+                from otel_fastpath.status import running  # noqa: PLC0415  # imported on request only
 
                 running.answer(settings.status_folder, self.status)
                 type(self)._stop_answering = staticmethod(running.stop)
@@ -164,7 +165,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
         if settings.profile_signal:
             try:
-                from otel_fastpath.profile import remote  # noqa: PLC0415  # imported on request only
+                from otel_fastpath.tools.profile import remote  # noqa: PLC0415  # imported on request only
 
                 problem = remote.answer(settings.profile_signal)
                 if problem:

@@ -100,7 +100,7 @@ def test_a_service_gets_cheaper_with_no_line_changed(run, core):
     """Its spans are the fast path's, and are exported."""
     seen, exported, stderr = run(OTEL_FASTPATH_CORE=core)
 
-    assert seen["core"] == f"otel_fastpath.trace.recorded{'_c' if core == 'c' else ''}"
+    assert seen["core"] == f"otel_fastpath.trace.spans.recorded{'_c' if core == 'c' else ''}"
     assert seen["states"]["tracer.start_span"] == "applied"
     assert json.loads(exported)["attributes"] == {"key": "value"}
     assert stderr == ""

@@ -148,7 +148,7 @@ def test_a_core_can_be_changed(instrumentor):
             pytest.skip("the core is not compiled")
         instrumentor.instrument(core=core)
         span = TracerProvider(shutdown_on_exit=False).get_tracer("test").start_span("span")
-        assert type(span).__mro__[1].__module__ == f"otel_fastpath.trace.recorded{'_c' if core == 'c' else ''}"
+        assert type(span).__mro__[1].__module__ == f"otel_fastpath.trace.spans.recorded{'_c' if core == 'c' else ''}"
         instrumentor.uninstrument()
 
 

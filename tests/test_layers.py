@@ -18,7 +18,6 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.
 
 # Units: the features, and the modules beside them. The bottom imports nothing of this package.
 BOTTOM = {
-    "exchange",
     "patching",
     "compiled",
     "lazy",
@@ -29,6 +28,7 @@ BOTTOM = {
     "versions",
     "wrong_settings",
 }
+LIBRARIES = {"db", "genai", "http"}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
 # Unit -> the units that it may import. "": the public names.
@@ -45,29 +45,25 @@ MAY_IMPORT = {
     **{name: BOTTOM | {"trace"} for name in SIGNALS},
     # The encoder reads the records that `logs` makes, as it reads the spans of `trace`.
     "otlp": BOTTOM | {"trace", "logs"},
-    "libraries": BELOW_3,
+    "wrapping": BELOW_3,
+    # Libraries; they do not import each other.
+    **{name: BELOW_3 | {"wrapping"} for name in LIBRARIES},
     "others": BELOW_3,
-    "guard": BOTTOM,
+    "shedding": BOTTOM,
     # The table of what can be deleted.
-    "features": BELOW_3 | {"others", "libraries", "guard"},
+    "features": BELOW_3 | LIBRARIES | {"others", "wrapping", "shedding"},
     "status": BOTTOM,
-    "running": BOTTOM | {"status"},
-    "presence": BOTTOM,
-    "loading": set(),
-    "starting": BOTTOM,
-    "instrumentor": BOTTOM | {"features", "presence", "running", "profile"},
+    "start": BOTTOM,
+    "instrumentor": BOTTOM | {"features", "status", "tools"},
     "__init__": {"instrumentor", "metrics"},
-    # What it starts may be asked to add this package.
-    "trial": {""},
-    # `profile` has public names, too: it profiles what fails.
-    "budget": {"", "trial", "profile"},
-    "verify": {"budget", "trial"},  # its report is written as those of the budgets
-    "profile": BOTTOM | {"budget", "trial"},  # likewise
+    # What they start may be asked to add this package; what runs in a process asks and answers as its status does.
+    "tools": BOTTOM | {"", "budget", "profile", "status"},
+    # The public names of what stands deeper.
+    **{name: {"tools"} for name in ("budget", "profile")},
+    "gevent": {"wrapping"},
+    "libraries": {"gevent"},
     # The command loads the requested sub-command.
-    "__main__": {
-        *("", "exchange", "settings", "status", "running", "loading", "starting", "instrumentor"),
-        *("budget", "profile", "trial", "verify"),
-    },
+    "__main__": {"", "settings", "status", "start", "instrumentor", "tools"},
 }
 # Unit -> what it may import besides the standard library.
 THIRD_PARTIES = {
@@ -77,14 +73,10 @@ THIRD_PARTIES = {
     "compiled": {"Cython", "setuptools", "hatchling"},
     **{name: {"opentelemetry"} for name in {"trace", *SIGNALS}},
     "others": {"opentelemetry", "packaging"},
-    "libraries": {"opentelemetry", "wrapt"},
-    "guard": {"opentelemetry"},
-    **{name: {"opentelemetry"} for name in ("instrumentor", "loading", "presence", "starting")},
-    # It measures OpenTelemetry, and is a plugin of pytest.
-    "budget": {"opentelemetry", "pytest"},
-    "verify": {"opentelemetry"},
-    # Modules of the folder that is on the path of what it starts.
-    "trial": {"otel_fastpath_loopback", "otel_fastpath_rule"},
+    **{name: {"opentelemetry", "wrapt"} for name in ("wrapping", *LIBRARIES)},
+    **{name: {"opentelemetry"} for name in ("instrumentor", "shedding", "start", "status")},
+    # They measure OpenTelemetry, and have a plugin of pytest and modules that are on the path of what they start.
+    "tools": {"opentelemetry", "pytest", "otel_fastpath_loopback", "otel_fastpath_rule"},
 }
 # What a wrapper is for is imported by the function that patches it, and what a benchmark measures by the one that does.
 APPLICATIONS = {
@@ -96,17 +88,16 @@ SERVERS_AND_CLIENTS = {"aiohttp", "django", "fastapi", "flask", "requests", "sta
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
     # typing_extensions and tomli are for Python 3.10 and for mypy.
-    "libraries": APPLICATIONS | {"typing_extensions"},
+    **{name: APPLICATIONS | {"typing_extensions"} for name in ("wrapping", *LIBRARIES)},
     "otlp": {"requests"},
-    "trial": {"grpc"},
-    "budget": APPLICATIONS | {"tomli", "tomllib", "typing_extensions"},
+    "tools": APPLICATIONS | {"grpc", "tomli", "tomllib", "typing_extensions"},
 }
 # Patched modules: importing one is the application's decision.
 PATCHED = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.", "opentelemetry.proto")
 DECIDES = {
     "instrumentor": {"opentelemetry.instrumentation.instrumentor"},
-    "loading": {"opentelemetry.instrumentation.dependencies"},
-    "starting": {"opentelemetry.instrumentation.dependencies", "opentelemetry.instrumentation.distro"},
+    "status": {"opentelemetry.instrumentation.dependencies"},
+    "start": {"opentelemetry.instrumentation.dependencies", "opentelemetry.instrumentation.distro"},
 }
 
 
@@ -150,7 +141,7 @@ def targets(node):
 
 
 def by_name(node):
-    """The module that `hot("trace.span")` gives, or that `Part("trace.patches_span", ...)` loads."""
+    """The module that `hot("trace.spans.span")` gives, or that `Part("trace.patches_span", ...)` loads."""
     if (
         isinstance(node, ast.Call)
         and ast.unparse(node.func).rpartition(".")[2] in {"hot", "Declarations"}
@@ -176,7 +167,7 @@ IMPORTS = [
     for name, path in MODULES.items()
     for each in walk(name, ast.parse(path.read_text(encoding="utf-8")).body, at_top=True)
 ]
-# What a compiled module takes from another: "otel_fastpath/trace/span_c.pxd" is of `otel_fastpath.trace.span`.
+# What a compiled module takes from another: "otel_fastpath/trace/start_c.pxd" is of `otel_fastpath.trace.start`.
 CIMPORTED = re.compile(rf"^from ({NAME}\.[\w.]+?)(?:_c)? cimport", re.MULTILINE)
 IMPORTS += [
     Import(".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix("_c"), target, at_top=False)
@@ -226,14 +217,13 @@ def test_the_table_of_features_is_complete():
     registers = {name for name in MODULES if name.rpartition(".")[2] == "register"}
 
     assert [each.name for each in FEATURES] == list(dict.fromkeys(each.name for each in FEATURES))
-    assert {f"{NAME}.{each.name}.register" for each in FEATURES} == registers
+    assert len(FEATURES) == len(registers) + 1, "and the libraries"
     assert {each.importer for each in IMPORTS if each.target in registers} == {f"{NAME}.features"}
 
 
 def closest(module):
-    """The folders that a module of `libraries` is in, below it."""
-    path = MODULES[module].relative_to(ROOT / "libraries")
-    return path.parts[:-1]
+    """The folders that a module is in, below the package."""
+    return MODULES[module].relative_to(ROOT).parts[:-1]
 
 
 def test_patches_do_not_know_each_other():
@@ -250,19 +240,19 @@ def test_patches_do_not_know_each_other():
 
 
 # What drivers by the DB-API share: a wrapper of its own for all others, from which those of databases take.
-SHARED = f"{NAME}.libraries.db.dbapi"
+SHARED = f"{NAME}.db.dbapi"
 
 
 def test_libraries_do_not_know_each_other():
-    """A wrapper takes from its own folder, from those above, and from what is shared; `register` names the wrappers."""
+    """A wrapper takes from its own folder, from those above, and from what is shared."""
     wrong = [
         each
         for each in IMPORTS
         if each.target in MODULES
-        and unit(each.importer) == unit(each.target) == "libraries"
-        and each.importer != f"{NAME}.libraries.register"
+        and unit(each.importer) == unit(each.target)
+        and unit(each.importer) in LIBRARIES
         and closest(each.importer)[: len(closest(each.target))] != closest(each.target)
-        and not (each.importer.startswith(f"{NAME}.libraries.db.") and each.target.startswith(f"{SHARED}."))
+        and not (each.importer.startswith(f"{NAME}.db.") and each.target.startswith(f"{SHARED}."))
     ]
 
     assert wrong == []
@@ -270,7 +260,7 @@ def test_libraries_do_not_know_each_other():
 
 def is_http_hook(name):
     """Whether this is a module of HTTP hooks: only the `patches` beside it are imported before what is patched."""
-    return name.startswith(f"{NAME}.libraries.http.") and name.rpartition(".")[2] not in {
+    return name.startswith(f"{NAME}.http.") and name.rpartition(".")[2] not in {
         "instrumenting",
         "patches",
         "upstream",
@@ -309,7 +299,7 @@ def test_what_is_patched_is_not_imported_to_patch_it():
         name
         for name in MODULES
         if (
-            unit(name) not in {"trace", "metrics", "logs", "otlp", "guard", "budget", "verify"}
+            unit(name) not in {"trace", "metrics", "logs", "otlp", "shedding", "tools", "budget", "profile"}
             and not is_http_hook(name)
         )
         or name.rpartition(".")[2].startswith("patches_")
@@ -367,7 +357,7 @@ def test_no_modules_import_each_other():
 
 
 def test_only_settings_read_the_environment():
-    """Settings come from one place. The build hook and the budgets, which run no service, have their own."""
+    """Settings come from one place. The build hook and what starts programs, in no service, have their own."""
     readers = set()
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -378,14 +368,9 @@ def test_only_settings_read_the_environment():
             elif isinstance(node, ast.ImportFrom) and node.module == "os":
                 readers |= {name for each in node.names if each.name in {"environ", "getenv", "environb"}}
 
-    assert {name for name in readers if unit(name) != "budget"} <= {
+    assert {name for name in readers if not name.startswith((f"{NAME}.tools.budget.", f"{NAME}.tools.bench."))} <= {
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",
         # What stock's instrumentations read for each request.
-        f"{NAME}.libraries.http.variables",
-        # It is handed on to the program that is run, and holds what that may reach.
-        f"{NAME}.trial.program",
-        f"{NAME}.trial.again",
-        f"{NAME}.trial.confine",
-        f"{NAME}.trial.injected.otel_fastpath_loopback",
+        f"{NAME}.http.variables",
     }

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
+from otel_fastpath.db.options import DatabaseOptions
+from otel_fastpath.db.options import parse as parse_options
 from otel_fastpath.exceptions.settings import Settings as Counting
-from otel_fastpath.libraries.db.options import DatabaseOptions
-from otel_fastpath.libraries.db.options import parse as parse_options
 from otel_fastpath.settings import Config, from_env, loads_nothing
 
 
@@ -370,7 +370,7 @@ def test_names_before_the_one_that_cannot_be_read_hold(logged):
 
 
 @pytest.mark.parametrize(
-    ("place", "effect"), [("gevent", "It stays off."), ("db.redis", "Using the default: otel-fastpath")]
+    ("place", "effect"), [("wrapping.gevent", "It stays off."), ("db.redis", "Using the default: otel-fastpath")]
 )
 def test_what_a_bad_mode_does(logged, place, effect):
     """What is off by default stays off."""
@@ -378,5 +378,5 @@ def test_what_a_bad_mode_does(logged, place, effect):
     from_env({f"OTEL_FASTPATH_{name.upper()}": "yes"}, ["gevent", "redis"])
     (line,) = logged()
     assert effect in line
-    library = importlib.import_module(f"otel_fastpath.libraries.{place}").LIBRARY
+    library = importlib.import_module(f"otel_fastpath.{place}").LIBRARY
     assert library.is_on_request is (effect == "It stays off.")

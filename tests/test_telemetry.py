@@ -16,7 +16,7 @@ from at_exit import without_stocks_lines
 pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="stock's needs OpenTelemetry 1.43")
 
 SCRIPTS = Path(sys.executable).parent
-MADE_UP = Path(__file__).parent / "libraries" / "genai" / "openai"
+MADE_UP = Path(__file__).parent / "genai" / "openai"
 STOCK = "opentelemetry-instrumentation-genai-openai"
 # Spans, metrics and exceptions of its own, and calls of a library. Its last line on stderr is what the status says.
 PROGRAM = """

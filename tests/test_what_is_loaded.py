@@ -12,8 +12,8 @@ import pytest
 from newer_releases import asgi_requests
 
 import otel_fastpath
-from otel_fastpath.budget import declare
 from otel_fastpath.compiled import TWINS
+from otel_fastpath.tools.budget import declare
 
 NAME = "otel_fastpath"
 DATABASES = ("asyncpg", "cassandra", "psycopg", "redis", "sqlalchemy", "sqlite3")
@@ -66,7 +66,7 @@ def test_instrumenting_imports_no_sdk_and_no_library(statement):
 def test_only_one_core_is_loaded(kept):
     """The SDK is patched with one of the twins of a hot module; the other one is not imported."""
     if kept == "c":
-        pytest.importorskip("otel_fastpath.trace.span_c", reason="the compiled core is not built")
+        pytest.importorskip("otel_fastpath.trace.spans.span_c", reason="the compiled core is not built")
     modules, _, _ = loaded_by(f"""
 from otel_fastpath import FastpathInstrumentor
 FastpathInstrumentor().instrument(core={kept!r})
@@ -92,11 +92,11 @@ import opentelemetry.instrumentation.asgi
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import DEFAULT_OFF
 tracer = TracerProvider(sampler=DEFAULT_OFF, shutdown_on_exit=False).get_tracer("of the request")
-assert compiled.hot("libraries.starting").drops_below(tracer, tracer.start_span("request"))
+assert compiled.hot("wrapping.starting").drops_below(tracer, tracer.start_span("request"))
 """
     modules, _, _ = loaded_by(program)
 
-    assert f"{NAME}.libraries.call" not in modules
+    assert f"{NAME}.wrapping.call" not in modules
 
 
 def test_known_sources_are_not_parsed():

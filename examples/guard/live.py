@@ -26,7 +26,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from examples.demo.database import postgresql
 from examples.demo.processes import interrupts, running
 from examples.demo.services import ROOT, start_service
-from otel_fastpath.guard.thresholds import probability_of, threshold_in
+from otel_fastpath.shedding.thresholds import probability_of, threshold_in
 
 WIRE = b"GET /items?category=lamp&limit=10 HTTP/1.1\r\nHost: shop.example:8000\r\n\r\n"
 CONNECTIONS = 8

@@ -4,7 +4,7 @@
     python -m examples.guard.prices                     # measure the prices again, and write prices.json
 
 There are no clocks and nothing is random: a second of the service costs what its requests cost at the prices of
-`prices.json`, and `otel_fastpath.guard.control` decides at its end, as it does in a service.
+`prices.json`, and `otel_fastpath.shedding.control` decides at its end, as it does in a service.
 """
 
 import json
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from otel_fastpath.guard import control
+from otel_fastpath.shedding import control
 
 PRICES = Path(__file__).with_name("prices.json")
 # The export thread sends what has been queued for so many seconds, or at once if that is a whole batch.

@@ -3,11 +3,11 @@
 import functools
 from typing import Any
 
-from otel_fastpath.libraries.db import calls
-from otel_fastpath.libraries.db.database import Database
-from otel_fastpath.libraries.db.servers import Server, System
-from otel_fastpath.libraries.library import Library
+from otel_fastpath.db import calls
+from otel_fastpath.db.database import Database
+from otel_fastpath.db.servers import Server, System
 from otel_fastpath.patching.patch import Patch
+from otel_fastpath.wrapping.library import Library
 
 WHY = "Statements are spans and durations."
 BUDGETS = ("reference wrapper, execute of sqlite3",)

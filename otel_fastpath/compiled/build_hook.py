@@ -49,13 +49,13 @@ EXTENSIONS = _extensions()
 SHARED = "otel_fastpath.compiled.shared_c"
 EXTENSIONS[SHARED] = ""
 # The modules above import each other, so all or none are used. Those named here are independent.
-ALONE = {"otel_fastpath.guard.layer_c": "otel_fastpath/guard/layer_c.c"}
+ALONE = {"otel_fastpath.shedding.layer_c": "otel_fastpath/shedding/layer_c.c"}
 if sys.version_info >= (3, 12):
     # The callback of sys.monitoring.
     ALONE["otel_fastpath.exceptions.callbacks_c"] = "otel_fastpath/exceptions/callbacks_c.c"
 if sys.platform != "win32":
     # Sees compiled code in samples of the process.
-    ALONE["otel_fastpath.profile.native_c"] = "otel_fastpath/profile/native_c.c"
+    ALONE["otel_fastpath.tools.profile.native_c"] = "otel_fastpath/tools/profile/native_c.c"
 # -O3 makes the modules a third larger, and only loops faster. Debug symbols and unwind tables (which C++ exceptions
 # need) are left out. Functions that are bound at load time need no procedure linkage table.
 FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2", "-fno-asynchronous-unwind-tables"]

@@ -10,7 +10,7 @@ from opentelemetry.trace import INVALID_SPAN_CONTEXT
 
 from otel_fastpath.compiled.helpers import item
 from otel_fastpath.compiled.traceparent import write_traceparent
-from otel_fastpath.logs.emitting import span_context_in
+from otel_fastpath.logs.records.emitting import span_context_in
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 

@@ -20,7 +20,7 @@ from otel_fastpath.compiled.helpers import (
     reset_value,
     set_value,
 )
-from otel_fastpath.logs.emitting import Backoff, LogPlan, cleaned, plan_of, send, span_context_in, try_open
+from otel_fastpath.logs.records.emitting import Backoff, LogPlan, cleaned, plan_of, send, span_context_in, try_open
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching

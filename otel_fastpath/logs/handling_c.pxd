@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.logs.emitting_c cimport LogPlan, Backoff
+from otel_fastpath.logs.records.emitting_c cimport LogPlan, Backoff
 
 cdef Py_ssize_t maxsize
 cdef object logging

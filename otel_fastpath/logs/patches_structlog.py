@@ -25,7 +25,7 @@ _METHODS: Final = ("_translate", "_get_attributes")
 
 def _make(original: Callable[..., Any], _settings: Config) -> Any:
     set_up()
-    events = compiled.hot("logs.events")
+    events = compiled.hot("logs.records.events")
     logger = importlib.import_module("opentelemetry.sdk._logs").Logger
     return events.bind_call(original, events.StructlogPlan(importlib.import_module(_MODULE), logger))
 

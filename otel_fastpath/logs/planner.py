@@ -45,7 +45,7 @@ class LogCore(NamedTuple):
 
     Attributes:
         facts: The class `facts.Facts`.
-        emitting: The module `logs.emitting`.
+        emitting: The module `logs.records.emitting`.
         handling: The module `logs.handling`.
         batch_of: The function `ending.batch_of`.
         record_class: The class of records.

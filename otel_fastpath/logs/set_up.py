@@ -13,7 +13,7 @@ class Ready(NamedTuple):
     """One implementation of the hot modules, ready for use.
 
     Attributes:
-        emitting: The module `logs.emitting`.
+        emitting: The module `logs.records.emitting`.
         handling: The module `logs.handling`.
     """
 
@@ -33,16 +33,17 @@ def set_up() -> Ready:
 @functools.cache
 def _ready(core: str) -> Ready:
     # These import the SDK, so they are imported only when it is patched.
-    from otel_fastpath.logs import planner, record_class  # noqa: PLC0415  # see above
+    from otel_fastpath.logs import planner  # noqa: PLC0415  # see above
+    from otel_fastpath.logs.records import record_class  # noqa: PLC0415  # see above
 
-    emitting, handling = compiled.hot("logs.emitting", core), compiled.hot("logs.handling", core)
-    kind = record_class.make_record_class(compiled.hot("logs.record", core).RecordState)
+    emitting, handling = compiled.hot("logs.records.emitting", core), compiled.hot("logs.handling", core)
+    kind = record_class.make_record_class(compiled.hot("logs.records.record", core).RecordState)
     plans = planner.LoggerPlanner(
         planner.LogCore(
             facts=compiled.hot("compiled.facts", core).Facts,
             emitting=emitting,
             handling=handling,
-            batch_of=compiled.hot("trace.ending", core).batch_of,
+            batch_of=compiled.hot("trace.spans.ending", core).batch_of,
             record_class=kind,
         )
     )

@@ -11,7 +11,7 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram, UpDownCounter, _Gauge
 
-    from otel_fastpath.metrics.bound import BoundCounter, BoundGauge, BoundHistogram
+    from otel_fastpath.metrics.instruments.bound import BoundCounter, BoundGauge, BoundHistogram
 
     BoundInstrument: TypeAlias = BoundCounter | BoundHistogram | BoundGauge
 
@@ -45,7 +45,7 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
     try:
         # If it is not a mapping, the instrument's own method reports that, at each call.
         kept = dict(attributes) if isinstance(attributes, Mapping) else attributes
-        made: BoundInstrument = _bound(hot("metrics.bound"), instrument, kept)
+        made: BoundInstrument = _bound(hot("metrics.instruments.bound"), instrument, kept)
     except TypeError:
         raise
     except Exception as error:
@@ -56,7 +56,7 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
 
 def _plainly(instrument: Any, attributes: Any) -> Any:
     """Bind with the pure core, without copying the attributes, after a fault."""
-    from otel_fastpath.metrics import bound as pure  # noqa: PLC0415  # only after a fault
+    from otel_fastpath.metrics.instruments import bound as pure  # noqa: PLC0415  # only after a fault
 
     if hasattr(instrument, "add"):
         return pure.BoundCounter(instrument, attributes)

@@ -25,8 +25,8 @@ from opentelemetry.sdk.metrics._internal.point import (
     Sum,
 )
 
+from otel_fastpath.metrics.instruments.recorders import forget_series
 from otel_fastpath.metrics.parts import unknown
-from otel_fastpath.metrics.recorders import forget_series
 from otel_fastpath.patching.pausing import Pace
 
 if TYPE_CHECKING:

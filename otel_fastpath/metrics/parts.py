@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_fastpath.patching.guard import SkipError, check_sources
 from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.sources.guard import SkipError, check_sources
 from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:

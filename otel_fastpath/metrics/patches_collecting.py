@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.metrics.reentry import hold_locks
+from otel_fastpath.metrics.instruments.reentry import hold_locks
 from otel_fastpath.metrics.set_up import set_up
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch

@@ -35,13 +35,13 @@ _RESTS_ON: Final = (
 
 
 def _forget_recorders() -> None:
-    compiled.hot("metrics.bound").use(None)
+    compiled.hot("metrics.instruments.bound").use(None)
     forget_recorders()
 
 
 def _make(original: Any, settings: Config) -> Any:
     ready = set_up(settings)
-    compiled.hot("metrics.bound").use(ready.planner.series_of)
+    compiled.hot("metrics.instruments.bound").use(ready.planner.series_of)
     return ready.recording.bind_record(original)
 
 

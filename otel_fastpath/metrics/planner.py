@@ -29,8 +29,8 @@ from opentelemetry.sdk.metrics._internal.measurement_consumer import Synchronous
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.sdk.metrics._internal.view import View
 
+from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.parts import unknown
-from otel_fastpath.metrics.recorders import RECORDER
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.sights import Sights

@@ -30,18 +30,18 @@ class Ready:
 
     @functools.cached_property
     def recording(self) -> Any:
-        """The module `metrics.recording`, which replaces the instruments' methods."""
+        """The module `metrics.instruments.recording`, which replaces the instruments' methods."""
         # The hot modules of metrics import those of spans. If they were the first to import the SDK's tracing, tracers
         # would be patched while these modules are only partly imported.
         importlib.import_module("opentelemetry.sdk.trace")
-        return compiled.hot("metrics.recording", self._core)
+        return compiled.hot("metrics.instruments.recording", self._core)
 
     @functools.cached_property
     def planner(self) -> InstrumentPlanner:
         """Makes the recorders."""
         recording = self.recording
+        from otel_fastpath.metrics.instruments.reentry import MarkedLock  # noqa: PLC0415  # likewise
         from otel_fastpath.metrics.planner import InstrumentPlanner  # noqa: PLC0415  # it imports the SDK: only where it is patched
-        from otel_fastpath.metrics.reentry import MarkedLock  # noqa: PLC0415  # likewise
 
         # Otherwise a signal handler or a finalizer runs neither between a lock's `__enter__` and the block, as since
         # 3.14, nor in the block, as in 3.10.
@@ -50,8 +50,8 @@ class Ready:
         )
         planner = InstrumentPlanner(
             recording,
-            compiled.hot("metrics.series", self._core),
-            compiled.hot("metrics.exemplars", self._core),
+            compiled.hot("metrics.instruments.series", self._core),
+            compiled.hot("metrics.instruments.exemplars", self._core),
             MarkedLock if is_interrupted else lambda lock: lock,
             # Only code in C is alone as long as it calls nothing.
             skips_locks=compiled.is_compiled(self._core),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from otel_fastpath.patching.guard import SkipError, is_known
-from otel_fastpath.patching.known import Known
+from otel_fastpath.patching.sources.guard import SkipError, is_known
+from otel_fastpath.patching.sources.known import Known
 
 # Written by tests/others/openai_fingerprints.py.
 KNOWN: Final = Known(Path(__file__).with_suffix(".json"))

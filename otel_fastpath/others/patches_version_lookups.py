@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging import version as packaging_version
 
 from otel_fastpath import versions
-from otel_fastpath.patching.known import Known
 from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.patching.sources.known import Known
 from otel_fastpath.trace.stock_sources import stand_in
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from otel_fastpath.lazy import Lazy
 from otel_fastpath.otlp.trace_requests import resolve, varint
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
-from otel_fastpath.trace.recorded import EventState, ReadOnlyState, Recorded, share_containers
+from otel_fastpath.trace.spans.recorded import EventState, ReadOnlyState, Recorded, share_containers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

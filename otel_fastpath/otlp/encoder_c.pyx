@@ -14,8 +14,8 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove
 
-from otel_fastpath.logs.record_c cimport RecordState
-from otel_fastpath.trace.recorded_c cimport EventState, ReadOnlyState, Recorded, share_containers
+from otel_fastpath.logs.records.record_c cimport RecordState
+from otel_fastpath.trace.spans.recorded_c cimport EventState, ReadOnlyState, Recorded, share_containers
 
 from collections import OrderedDict
 from types import MappingProxyType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.attributes import BoundedAttributes
 
-from otel_fastpath.logs.record import RecordState
+from otel_fastpath.logs.records.record import RecordState
 from otel_fastpath.otlp.encoder import _dropped, _field, _Fragments, _held, _Leave, _parent_id, _text, _time, leave
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ class Declarations:
     """The declaration of a part: a module of this package, and when to import it.
 
     Args:
-        place: The module with the declarations, below this package, e.g. "libraries.db.redis".
+        place: The module with the declarations, below this package, e.g. "db.redis".
         modules: The names of the modules, or of the packages that contain them, that the part's patches are for. The
             part is loaded when the import of one of them begins.
         wrapper: The name of the wrapped library, if the part declares a `Library`, as LIBRARY; if this is empty, it

@@ -38,7 +38,7 @@ class Feature:
 
     @property
     def wrappers(self) -> tuple[Any, ...]:
-        """The `Library` objects of `otel_fastpath.libraries`, each with its own patches; loads every part."""
+        """The `Library` objects of `otel_fastpath.wrapping`, each with its own patches; loads every part."""
         return tuple(part.load() for part in self.parts if part.wrapper)
 
     @property

@@ -1,7 +1,7 @@
 """Keeps exceptions of our code away from the host.
 
 Wrappers call their own code through `call_guarded` and `never_raises`; the calls of the hot modules
-(`libraries.call_span`, `libraries.genai.openai.calls`) guard each of their steps. What `faults.absorb_any` reports is
+(`wrapping.call_span`, `genai.openai.calls`) guard each of their steps. What `faults.absorb_any` reports is
 not raised further. Any other exception (a time limit, a processor's, KeyboardInterrupt, SystemExit, a cancellation) is
 raised in the host, as with stock, after the host's context is restored.
 """

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
-from otel_fastpath.patching.guard import (
+from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.sources.guard import (
     Distributions,
     ReplacedError,
     SkipError,
@@ -27,8 +28,7 @@ from otel_fastpath.patching.guard import (
     fingerprint,
     owner_of,
 )
-from otel_fastpath.patching.origin import origin
-from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.sources.origin import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.facts import Facts, is_same
 from otel_fastpath.patching import swap
-from otel_fastpath.patching.guard import ReplacedError, SkipError, check_sources, is_known, owner_of
-from otel_fastpath.patching.origin import origin
+from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources, is_known, owner_of
+from otel_fastpath.patching.sources.origin import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from otel_fastpath.patching.known import Known
+    from otel_fastpath.patching.sources.known import Known
 
     _Item = tuple[Any, str, Any]
 

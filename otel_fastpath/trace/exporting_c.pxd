@@ -1,6 +1,6 @@
 # C types for the compiled twin of exporting.py.
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.recorded_c cimport Recorded
+from otel_fastpath.trace.spans.recorded_c cimport Recorded
 
 cdef object ReadableSpan
 cdef object _context_api

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
-from otel_fastpath.patching.guard import is_known
-from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
+from otel_fastpath.patching.sources.guard import is_known
+from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -65,54 +65,54 @@ def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) 
 PATCHES: Final = (
     _patch(
         ":Span.set_attribute",
-        "trace.span",
+        "trace.spans.span",
         "A lock, a container and a cleaning function for each attribute: 4,400 instructions; here one dict.",
         "set_attribute",
         "opentelemetry.attributes:BoundedAttributes.__setitem__",
     ),
     _patch(
         ":Span.set_attributes",
-        "trace.span",
+        "trace.spans.span",
         "Each attribute is set and cleaned on its own; here a dict of plain values is copied.",
         "set_attributes, 7",
         "opentelemetry.attributes:BoundedAttributes.__setitem__",
     ),
     _patch(
         ":Span.set_status",
-        "trace.span",
+        "trace.spans.span",
         "Takes a lock that the fast path's spans have only once other code asks for it.",
         "set_status",
         f"{_MODULE}:_check_span_ended",
     ),
     _patch(
         ":Span.update_name",
-        "trace.span",
+        "trace.spans.span",
         "Takes a lock that the fast path's spans have only once other code asks for it.",
         "update_name",
         f"{_MODULE}:_check_span_ended",
     ),
     _patch(
         ":Span.get_span_context",
-        "trace.span",
+        "trace.spans.span",
         "Reads a span context that the fast path's spans create on first use.",
         "get_span_context",
     ),
     _patch(
         ":Span.add_event",
-        "trace.events",
+        "trace.spans.events",
         "Three containers and a lock for each event; here a dict and a list.",
         "add_event, 3 attributes",
     ),
     _patch(
         ":Span.record_exception",
-        "trace.events",
+        "trace.spans.events",
         "Formatting a stack trace takes 500 microseconds and more; here it is done when the text is read.",
         "record_exception, 5 frames",
         f"{_MODULE}:Span.add_event",
     ),
     _patch(
         ":Span.end",
-        "trace.ending",
+        "trace.spans.ending",
         "Copies the span for its processors; here batch processors queue the span itself, the others get a flat copy.",
         "start_span",
         f"{_MODULE}:Span._readable_span",
@@ -120,7 +120,7 @@ PATCHES: Final = (
     ),
     _patch(
         ".export:BatchSpanProcessor.on_end",
-        "trace.ending",
+        "trace.spans.ending",
         "Reads the span context twice through three properties, and queues with five checks; here one function.",
         "a batch processor that filters",
         "opentelemetry.sdk._shared_internal:BatchProcessor.emit",

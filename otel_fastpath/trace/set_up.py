@@ -62,22 +62,22 @@ def ways() -> list[TracerStatus]:
 @functools.cache
 def _ready(core: str) -> Ready:
     # These import the SDK, so they are imported only when it is patched.
-    from otel_fastpath.trace import containers, span_classes  # noqa: PLC0415  # see above
     from otel_fastpath.trace.planning import planner as planning  # noqa: PLC0415  # see above
     from otel_fastpath.trace.planning import routes  # noqa: PLC0415  # see above
+    from otel_fastpath.trace.spans import containers, span_classes  # noqa: PLC0415  # see above
 
-    recorded, plans = compiled.hot("trace.recorded", core), compiled.hot("trace.planning.plan", core)
-    escapes = compiled.hot("trace.events", core).try_record_escape
+    recorded, plans = compiled.hot("trace.spans.recorded", core), compiled.hot("trace.planning.plan", core)
+    escapes = compiled.hot("trace.spans.events", core).try_record_escape
     span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
     parts = routes.SpanCore(
         plan=plans.TracerPlan,
         copy_for=plans.copy_for,
         facts=compiled.hot("compiled.facts", core).Facts,
         batch=plans.ProcessorQueue,
-        batch_of=compiled.hot("trace.ending", core).batch_of,
+        batch_of=compiled.hot("trace.spans.ending", core).batch_of,
         span_class=span_class,
         read_only_class=read_only_class,
-        dropped_class=span_classes.make_dropped_class(compiled.hot("trace.identity", core).Dropped),
+        dropped_class=span_classes.make_dropped_class(compiled.hot("trace.spans.identity", core).Dropped),
         event_class=containers.make_event_class(recorded.EventState),
     )
     planner = planning.TracerPlanner(parts, lambda tracer: type(tracer).__setattr__ in WATCHERS)

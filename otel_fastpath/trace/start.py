@@ -19,14 +19,14 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
-from otel_fastpath.trace.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.context.current_context import span_in
-from otel_fastpath.trace.ending import try_end_at_once
-from otel_fastpath.trace.identity import FLAGS, INVALID, Dropped, Identity
 from otel_fastpath.trace.planning.plan import LazyAttributes, SpanStarter
 from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
-from otel_fastpath.trace.recorded import SpanState
-from otel_fastpath.trace.span import is_context_known
+from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, made
+from otel_fastpath.trace.spans.ending import try_end_at_once
+from otel_fastpath.trace.spans.identity import FLAGS, INVALID, Dropped, Identity
+from otel_fastpath.trace.spans.recorded import SpanState
+from otel_fastpath.trace.spans.span import is_context_known
 from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, TracerPlan, SpanStarter
-from otel_fastpath.trace.identity_c cimport Dropped, Identity
-from otel_fastpath.trace.recorded_c cimport SpanState
+from otel_fastpath.trace.spans.identity_c cimport Dropped, Identity
+from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
 cdef object getrandbits
 cdef object Decision

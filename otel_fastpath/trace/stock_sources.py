@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.known import Known
+from otel_fastpath.patching.sources.known import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -38,8 +38,8 @@ def hook(monkeypatch):
     [
         ([], "all"),
         (["alone"], "twins"),
-        (["otel_fastpath.trace.span_c"], "alone"),
-        (["otel_fastpath.trace.span_c", "alone"], "nothing"),
+        (["otel_fastpath.trace.spans.span_c"], "alone"),
+        (["otel_fastpath.trace.spans.span_c", "alone"], "nothing"),
     ],
 )
 def test_a_module_that_does_not_compile_takes_no_other_along_that_can_do_without(hook, tmp_path, missing, kept):

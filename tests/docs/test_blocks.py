@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_fastpath.budget import declare
+from otel_fastpath.tools.budget import declare
 
 pytestmark = pytest.mark.source
 ROOT = Path(__file__).parents[2]

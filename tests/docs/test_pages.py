@@ -12,7 +12,7 @@ import pytest
 
 from otel_fastpath import settings
 from otel_fastpath.__main__ import _parser
-from otel_fastpath.libraries.register import FEATURE
+from otel_fastpath.features import LIBRARIES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -149,6 +149,6 @@ def test_every_setting_has_a_row():
         assert f"| `OTEL_FASTPATH_{name.upper()}` | `{name}` |" in page
     for name in settings._OF_THE_BUILD:
         assert f"| `{name}` |" in page
-    for library in FEATURE.wrappers:
+    for library in LIBRARIES.wrappers:
         variable = f"OTEL_FASTPATH_{library.name.upper()}"
         assert [text for text in others if f"`{variable}" in text and f"{variable}_OPTIONS" in text], library.name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_fastpath.libraries.register import FEATURE
+from otel_fastpath.features import LIBRARIES
 from otel_fastpath.trace.stock_sources import SDK
 
 if sys.version_info >= (3, 11):
@@ -69,7 +69,7 @@ def test_the_releases_are_those_that_are_required():
 
 def test_the_replaced_releases_are_those_of_the_wrappers():
     """Of each stock instrumentation, in the table."""
-    emulated = [rival.emulated for wrapper in FEATURE.wrappers for rival in wrapper.rivals if rival.emulated]
+    emulated = [rival.emulated for wrapper in LIBRARIES.wrappers for rival in wrapper.rivals if rival.emulated]
 
     assert len(emulated) >= 4
     for requirement in emulated:
@@ -79,7 +79,7 @@ def test_the_replaced_releases_are_those_of_the_wrappers():
 
 def test_every_release_that_a_patch_asks_for_is_on_the_page():
     """Of libraries and of the stock instrumentations whose hooks are replaced."""
-    asked = {each for patch in FEATURE.all_patches() for text in patch.requires for each in text.split(" | ")}
+    asked = {each for patch in LIBRARIES.all_patches() for text in patch.requires for each in text.split(" | ")}
     lowest = {}
     for text in asked - set(SDK):
         name, release = re.match(r"([\w-]+)>=([\w.]+)", text).groups()

@@ -173,7 +173,7 @@ def test_the_short_way_is_taken(fast):  # noqa: ARG001  # likewise
 
     [exporter] = world.exporters
     records = exporter.get_finished_logs()
-    assert {type(each).__module__ for each in records} == {"otel_fastpath.logs.record_class"}
+    assert {type(each).__module__ for each in records} == {"otel_fastpath.logs.records.record_class"}
     # A record that came through stock's `on_emit` has stock's container.
     assert [each.bounded_attributes for each in records] == [None, None]
     assert sys.modules["otel_fastpath.logs.refused"].counts() == refused

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "libraries" / "genai" / "openai_http")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "genai" / "openai_http")]
 
 from server_fixtures import server, settings  # noqa: E402  # found only from here on
 

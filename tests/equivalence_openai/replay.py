@@ -22,7 +22,7 @@ import yaml
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "libraries" / "genai" / "openai_http"), str(ROOT / "tests" / "upstream")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "genai" / "openai_http"), str(ROOT / "tests" / "upstream")]
 
 from both import KINDS, run, take, wait  # noqa: E402  # found only from here on
 from genaicheck.differences import NEVER_SET  # noqa: E402  # likewise

@@ -15,17 +15,17 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "libraries")]
+sys.path.insert(0, str(ROOT))
 
 from sabotage import ABSORBED, FOREIGN, RAISED, as_ours, broken, broken_logging, plain, raising_once  # noqa: E402
 
 from examples.reference_wrapper import sqlite3_wrapper  # noqa: E402
 from otel_fastpath import own_metrics  # noqa: E402
-from otel_fastpath.libraries import call as calls  # noqa: E402
-from otel_fastpath.libraries.db import calls as db_calls  # noqa: E402
-from otel_fastpath.libraries.db import conventions, database, plans  # noqa: E402
-from otel_fastpath.libraries.library import Wrapper  # noqa: E402
+from otel_fastpath.db import calls as db_calls  # noqa: E402
+from otel_fastpath.db import conventions, database, plans  # noqa: E402
 from otel_fastpath.settings import Config  # noqa: E402
+from otel_fastpath.wrapping import call as calls  # noqa: E402
+from otel_fastpath.wrapping.library import Wrapper  # noqa: E402
 
 # The place of a function that each statement or some of them come through.
 OWN = {

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("otel_fastpath.exceptions.callbacks_c", reason="the compiled callback is not built")
 
-from otel_fastpath.budget import native
+from otel_fastpath.tools.budget.counting import native
 
 ROUNDS = 200
 PROGRAM = f"""

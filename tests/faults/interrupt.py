@@ -70,7 +70,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make interruptions", description=__doc__.partition("\n")[0])
     parser.add_argument("--workload", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--core", nargs="+", choices=("c", "py", "stock"), default=("c", "py"))
-    parser.add_argument("--line", nargs="+", default=[], metavar="PLACE", help="libraries/db/cursors.py:128")
+    parser.add_argument("--line", nargs="+", default=[], metavar="PLACE", help="db/cursors.py:128")
     parser.add_argument("--part", default="0/1", metavar="K/N", help="every N-th place, from the K-th on (from 0)")
     parser.add_argument(
         "--signals", type=int, default=0, metavar="N", help="signals instead, at N instants of each operation"

@@ -157,7 +157,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
     ("place", "names"),
     [
         (
-            "libraries/call_span.py",
+            "wrapping/call_span.py",
             {
                 "new_call",
                 "begin_call",
@@ -170,7 +170,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             },
         ),
         (
-            "libraries/genai/openai/calls.py",
+            "genai/openai/calls.py",
             {
                 "new_call",
                 "begin",
@@ -181,35 +181,35 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
                 "OpenAICall.abandon",
             },
         ),
-        ("libraries/genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
-        ("libraries/starting.py", {"end_span"}),
+        ("genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
+        ("wrapping/starting.py", {"end_span"}),
         ("patching/faults.py", {"report", "report_any", "absorb_any"}),
         ("trace/context/current_context.py", {"attach_context", "restore"}),
-        ("metrics/reentry.py", {"hold_locks", "record"}),
-        ("metrics/bound.py", {"_record", "_record_as_stock"}),
-        ("libraries/db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
-        ("libraries/db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "submission"}),
-        ("libraries/db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("libraries/db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
-        ("libraries/db/not_begun.py", {"otherwise"}),
-        ("libraries/db/entering.py", {"Connections.enter", "Cursors.enter"}),
-        ("libraries/db/outer.py", {"Statements.enter", "Transactions.enter"}),
-        ("libraries/db/sqlalchemy/checkouts.py", {"begin", "end_wait", "record_release"}),
-        ("libraries/db/sqlalchemy/hooks.py", {"ByEngineOpener.enter"}),
+        ("metrics/instruments/reentry.py", {"hold_locks", "record"}),
+        ("metrics/instruments/bound.py", {"_record", "_record_as_stock"}),
+        ("db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
+        ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "submission"}),
+        ("db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
+        ("db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
+        ("db/not_begun.py", {"otherwise"}),
+        ("db/entering.py", {"Connections.enter", "Cursors.enter"}),
+        ("db/outer.py", {"Statements.enter", "Transactions.enter"}),
+        ("db/sqlalchemy/checkouts.py", {"begin", "end_wait", "record_release"}),
+        ("db/sqlalchemy/hooks.py", {"ByEngineOpener.enter"}),
         # These are taken from hot modules there.
-        ("libraries/db/sqlalchemy/pool_hooks.py", {"begin", "end_wait", "record_release"}),
-        ("libraries/db/cassandra/futures.py", {"end_with_response", "end_with_error", "after_submit"}),
-        ("libraries/http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
+        ("db/sqlalchemy/pool_hooks.py", {"begin", "end_wait", "record_release"}),
+        ("db/cassandra/futures.py", {"end_with_response", "end_with_error", "after_submit"}),
+        ("http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
         (
-            "libraries/http/outgoing.py",
+            "http/outgoing.py",
             {"propagate", "suppress", "resume", "connecting", "end_connecting", "ResponsePlan.record"},
         ),
         (
-            "libraries/http/httpx/calls.py",
+            "http/httpx/calls.py",
             {"HttpxCalls.begin", "HttpxCalls.propagate", "HttpxCalls.record_response", "HttpxCalls.close"},
         ),
         (
-            "libraries/http/requests/hooks.py",
+            "http/requests/hooks.py",
             {
                 "RequestsInstrumentation.begin",
                 "RequestsInstrumentation.record_response",
@@ -217,29 +217,29 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             },
         ),
         (
-            "libraries/http/urllib3/hooks.py",
+            "http/urllib3/hooks.py",
             {"Urllib3Instrumentation.begin", "Urllib3Instrumentation.record_response", "Urllib3Instrumentation.end"},
         ),
         (
-            "libraries/http/aiohttp_client/calls.py",
+            "http/aiohttp_client/calls.py",
             {"AiohttpClientInstrumentation.start", "AiohttpClientInstrumentation.finish"},
         ),
-        ("libraries/http/asgi/requests.py", {"Request._measure", "Request._leave", "Request.finish", "Request.send"}),
-        ("libraries/http/asgi/serving.py", {"_chosen_or_none", "_start"}),
-        ("libraries/http/asgi/patches.py", {"route_of"}),
+        ("http/asgi/requests.py", {"Request._measure", "Request._leave", "Request.finish", "Request.send"}),
+        ("http/asgi/serving.py", {"_chosen_or_none", "_start"}),
+        ("http/asgi/patches.py", {"route_of"}),
         (
-            "libraries/http/django/middleware.py",
+            "http/django/middleware.py",
             {"Middleware._try_activate", "DjangoRequest.take_route", "DjangoRequest.answer"},
         ),
-        ("trace/ending.py", {"is_inert", "_try_end"}),
+        ("trace/spans/ending.py", {"is_inert", "_try_end"}),
         (
-            "libraries/http/fastapi/requests.py",
+            "http/fastapi/requests.py",
             {"_chosen_or_none", "_start", "Request.fail", "Request.complete", "Request.close"},
         ),
-        ("libraries/http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),
-        ("libraries/http/activations.py", {"OpenActivation", "Activation.activate", "Activation.leave"}),
+        ("http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),
+        ("http/activations.py", {"OpenActivation", "Activation.activate", "Activation.leave"}),
         # `begin` is taken from a hot module there.
-        ("libraries/genai/openai/patches.py", {"begin", "end_or_follow"}),
+        ("genai/openai/patches.py", {"begin", "end_or_follow"}),
     ],
 )
 def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
@@ -251,7 +251,7 @@ def test_only_files_of_the_package_count():
     """Wherever the package is; not what measures it, and nobody else's."""
     assert relative("/a/otel_fastpath/trace/context/scope.py") == "otel_fastpath/trace/context/scope.py"
     assert relative("otel_fastpath/trace/context/scope.py") == "otel_fastpath/trace/context/scope.py"
-    assert relative("/a/otel_fastpath/budget/cli.py") is None
+    assert relative("/a/otel_fastpath/tools/budget/cli.py") is None
     assert relative("/a/opentelemetry/trace/__init__.py") is None
 
 

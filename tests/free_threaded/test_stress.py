@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
-from otel_fastpath.libraries import call
+from otel_fastpath.wrapping import call
 
 # How long each core is stressed.
 SECONDS = float(os.environ.get("OTEL_FASTPATH_STRESS_SECONDS") or 10)

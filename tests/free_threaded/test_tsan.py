@@ -11,7 +11,7 @@ import pytest
 import tsan
 
 PACKAGE = "/work/tsan/"
-OURS = f"{PACKAGE}otel_fastpath/trace/span_c.so"
+OURS = f"{PACKAGE}otel_fastpath/trace/spans/span_c.so"
 PYTHON = "/usr/bin/python3.13t"
 
 

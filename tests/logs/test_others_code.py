@@ -17,7 +17,7 @@ from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogR
 from otel_fastpath.logs import refused
 
 pytestmark = log_records
-OURS = "otel_fastpath.logs.record_class"
+OURS = "otel_fastpath.logs.records.record_class"
 # Each of them is imported first by some program.
 FIRST = [
     "opentelemetry.sdk._logs",

@@ -26,7 +26,7 @@ from otel_fastpath.otlp.altering import counts
 
 pytestmark = log_records
 
-OURS = "otel_fastpath.logs.record_class"
+OURS = "otel_fastpath.logs.records.record_class"
 
 
 class Count(LogRecordExporter):

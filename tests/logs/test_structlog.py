@@ -19,7 +19,7 @@ structlog_of_stock = pytest.importorskip("opentelemetry.instrumentation.structlo
 pytestmark = pytest.mark.filterwarnings("ignore:Log record attributes were dropped")
 
 CONTEXT = trace.SpanContext(0xABC, 0xDEF, is_remote=False, trace_flags=trace.TraceFlags(1))
-RECORD_CLASS = "otel_fastpath.logs.record_class"
+RECORD_CLASS = "otel_fastpath.logs.records.record_class"
 
 
 class Text(str):

@@ -108,7 +108,7 @@ def _beyond_a_limit(name, state=[]):  # noqa: B006
 
 
 def _models(name, state=[]):  # noqa: B006
-    from otel_fastpath.libraries.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
+    from otel_fastpath.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 
     if not state:
         state.append(OpenAITelemetry(TelemetryScope("growth", "1"), CaptureSettings(), {}))
@@ -120,7 +120,7 @@ def _models(name, state=[]):  # noqa: B006
 
 
 def _paths(name, words=("models", "files", "chat")):
-    from otel_fastpath.libraries.genai.openai.endpoints import endpoint_of
+    from otel_fastpath.genai.openai.endpoints import endpoint_of
 
     number = int(name.lstrip("n"))
     wanted = [words[number // 3**place % 3] for place in range(9)]
@@ -144,7 +144,7 @@ def _exception_sites(name):
 
 
 def _series_of_errors(name, state=[]):  # noqa: B006
-    from otel_fastpath.libraries.call import CallDurations, Failure
+    from otel_fastpath.wrapping.call import CallDurations, Failure
 
     if not state:
         state += [get_meter("growth").create_histogram("histogram"), []]

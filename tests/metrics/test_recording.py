@@ -156,7 +156,7 @@ def test_nothing_stays_on_instruments(instrumentor, core):
 
 def test_a_bound_instrument_of_the_other_core(instrumented, core, monkeypatch):  # noqa: ARG001  # the fast path is on
     """Goes the instrument's own way, and loses nothing."""
-    pytest.importorskip("otel_fastpath.metrics.bound_c")
+    pytest.importorskip("otel_fastpath.metrics.instruments.bound_c")
     reader = InMemoryMetricReader()
     counter = (
         MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("other").create_counter("counter")

@@ -11,7 +11,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from otel_fastpath import left_out
 from otel_fastpath.locks import Tally
-from otel_fastpath.metrics import reentry
+from otel_fastpath.metrics.instruments import reentry
 
 
 @pytest.fixture

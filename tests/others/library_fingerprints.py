@@ -1,6 +1,6 @@
 """Adds new releases to a file of sources that the patches of instrumentations of libraries rest on.
 
-    python tests/others/library_fingerprints.py otel_fastpath/libraries/http/sources.json [module:name ...]
+    python tests/others/library_fingerprints.py otel_fastpath/http/sources.json [module:name ...]
 
 The sources are those in the file, and those that are named. A release that the file names for any source of the same
 distribution has been read: it is not read again, so that a source which was left out stays out. For each source that

@@ -32,7 +32,7 @@ HELD = {"traceloop": 8, "openinference": 12}
 def base_url():
     """The loopback server of the OpenAI tests."""
     command = [sys.executable, "-m", "loopback"]
-    folder = ROOT / "tests" / "libraries" / "genai" / "openai_http"
+    folder = ROOT / "tests" / "genai" / "openai_http"
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"

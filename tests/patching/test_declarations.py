@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 import threading
 
 import pytest
 
-from otel_fastpath.features import FEATURES
+from otel_fastpath.features import FEATURES, LIBRARIES
 from otel_fastpath.patching import declarations, imports
 from otel_fastpath.patching.declarations import Declarations, LateInstallation, Patches
 from otel_fastpath.patching.patch import Patch, Patcher, State
@@ -290,9 +291,11 @@ print(*ours, sep="\\n")
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     loaded = result.stdout.splitlines()
 
-    for feature in ("libraries", "otlp", "exceptions", "metrics", "logs"):
+    for feature in ("otlp", "exceptions", "metrics", "logs"):
         in_feature = [name for name in loaded if name.startswith(f"otel_fastpath.{feature}")]
         assert in_feature == [f"otel_fastpath.{feature}", f"otel_fastpath.{feature}.register"], feature
+    of_libraries = [name for name in loaded if re.match(r"otel_fastpath\.(db|genai|http|tools|wrapping)\b", name)]
+    assert of_libraries == ["otel_fastpath.wrapping", "otel_fastpath.wrapping.wrappers"]
     assert "otel_fastpath.trace.patches_tracer" in loaded
 
 
@@ -300,7 +303,8 @@ def test_patches_are_declared_once():
     """A part is no other feature's, and its name says what it declares."""
     assert len({part.place for _, part in ALL}) == len(ALL)
     for feature, part in ALL:
-        assert part.place.startswith(f"{feature.name}.")
+        folders = ("db", "genai", "http", "wrapping") if feature is LIBRARIES else (feature.name,)
+        assert part.place.partition(".")[0] in folders
         assert all(isinstance(patch, Patch) for patch in part.patches())
 
 

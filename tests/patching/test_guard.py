@@ -13,8 +13,8 @@ from types import FunctionType
 import pytest
 import wrapt
 
-from otel_fastpath.patching.guard import Distributions, UnmetError, check_sources, owner_of, text_digest
 from otel_fastpath.patching.patch import ReplacedError, SkipError, fingerprint
+from otel_fastpath.patching.sources.guard import Distributions, UnmetError, check_sources, owner_of, text_digest
 
 SOURCE = """
     import functools
@@ -248,7 +248,7 @@ def test_hardly_any_source_is_parsed(monkeypatch):
         parsed.append(value)
         return text_digest(source_of(value))
 
-    monkeypatch.setattr("otel_fastpath.patching.guard.fingerprint", noted)
+    monkeypatch.setattr("otel_fastpath.patching.sources.guard.fingerprint", noted)
 
     check_sources(known, frozenset({"typing_extensions", "opentelemetry.util._decorator", "abc"}))
 

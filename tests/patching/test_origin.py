@@ -8,7 +8,7 @@ import unittest.mock
 import pytest
 import wrapt
 
-from otel_fastpath.patching.origin import origin
+from otel_fastpath.patching.sources.origin import origin
 
 
 def theirs(*args, **kwargs):

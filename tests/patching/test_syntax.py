@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from onepatch import louder
 
-from otel_fastpath.patching import syntax
-from otel_fastpath.patching.guard import SkipError, check_sources, fingerprint, text_digest
 from otel_fastpath.patching.patch import Patch, Patcher
+from otel_fastpath.patching.sources import syntax
+from otel_fastpath.patching.sources.guard import SkipError, check_sources, fingerprint, text_digest
 
 KNOWN = """\
 @staticmethod

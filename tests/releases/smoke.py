@@ -73,7 +73,7 @@ def check(build: str) -> None:
     if build == "compiled":
         for name in compiled.TWINS:
             # These import the instrumentation that they are for, which is not installed here.
-            if not name.startswith("libraries.http."):
+            if not name.startswith("http."):
                 importlib.import_module(f"otel_fastpath.{name}")
     for processor in (SimpleSpanProcessor, BatchSpanProcessor):
         before = telemetry(processor)

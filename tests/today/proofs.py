@@ -142,7 +142,7 @@ _LONGER = {
     "fastapi-own": 12.0,
     "asyncpg-options": 11.0,
 }
-_LOAD = "tests/libraries/http/real_servers/test_load.py::test_many_clients"
+_LOAD = "tests/http/real_servers/test_load.py::test_many_clients"
 _STRESS = "tests/free_threaded/test_stress.py::test_nothing_is_lost"
 
 

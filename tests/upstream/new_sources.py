@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 _LIBRARY = (sys.executable, "tests/others/library_fingerprints.py")
-_HTTP = "otel_fastpath/libraries/http/sources.json"
-_DBAPI = "otel_fastpath/libraries/db/dbapi/sources.json"
+_HTTP = "otel_fastpath/http/sources.json"
+_DBAPI = "otel_fastpath/db/dbapi/sources.json"
 # File -> the command that writes it.
 COMMANDS = {
     "otel_fastpath/trace/sources.json": ("make", "sources"),

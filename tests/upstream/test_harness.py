@@ -218,8 +218,8 @@ def test_a_test_that_fails_twice_is_broken(ready, suite, stock, monkeypatch):
 OURS = {
     "outcomes": {STEADY: "passed"},
     "patches": [APPLIED],
-    "span_from": "otel_fastpath.trace.span_classes",
-    "imported": ["otel_fastpath", "otel_fastpath.trace.span"],
+    "span_from": "otel_fastpath.trace.spans.span_classes",
+    "imported": ["otel_fastpath", "otel_fastpath.trace.spans.span"],
 }
 
 
@@ -234,7 +234,7 @@ def test_a_run_of_ours_in_order_has_no_problem():
         ({"span_from": "opentelemetry.sdk.trace"}, "not from us"),
         ({"faults": {"Tracer.start_span": 3}}, "3 times"),
         ({"said": ["ERROR otel_fastpath.trace.planning.planner: cannot read"]}, "cannot read"),
-        ({"imported": ["otel_fastpath.trace.span_c"]}, "trace.span_c"),
+        ({"imported": ["otel_fastpath.trace.spans.span_c"]}, "trace.spans.span_c"),
         ({"outcomes": {}}, "no test was run"),
     ],
 )

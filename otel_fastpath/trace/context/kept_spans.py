@@ -1,6 +1,6 @@
 """Gives code that does not import the SDK a way to start a span only if it would be recorded.
 
-The patch of `Tracer.start_span` publishes it and `otel_fastpath.libraries` subscribes. Neither imports the other.
+The patch of `Tracer.start_span` publishes it and `otel_fastpath.wrapping` subscribes. Neither imports the other.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach, attach_as_stock, detach, restore
-from otel_fastpath.trace.identity import Dropped
+from otel_fastpath.trace.spans.identity import Dropped
 from otel_fastpath.trace.stack_traces import record_under
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from opentelemetry import trace as trace_api
 from opentelemetry.sdk.trace import ReadableSpan, Span, Tracer, _Span
 
 from otel_fastpath.compiled.facts import is_true
-from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.report import TracerStatus
+from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.patching.swap import is_in_force, seen_through
 from otel_fastpath.trace.planning.planner import PLAN
 from otel_fastpath.trace.planning.sampling import ASK

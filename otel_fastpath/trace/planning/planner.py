@@ -20,8 +20,8 @@ from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.origin import origin
 from otel_fastpath.patching.sights import Sights
+from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.trace.planning.delegating import DelegatingPlans
 from otel_fastpath.trace.planning.routes import Route, Router, SpanCore, is_stock
 from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceId
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching.cache import remembering
-from otel_fastpath.patching.guard import are_known
+from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.stock_sources import as_defined, sources
 

@@ -48,35 +48,35 @@ _TRUSTED = {
         "report_any",
     },
     # They only make an object and set its fields.
-    "libraries/call_span.py": {"new_call", "new_query"},
-    "libraries/genai/openai/calls.py": {"new_call"},
-    "libraries/db/not_begun.py": {"_resumed"},
+    "wrapping/call_span.py": {"new_call", "new_query"},
+    "genai/openai/calls.py": {"new_call"},
+    "db/not_begun.py": {"_resumed"},
     # Its attribute is the `new_query` above.
-    "libraries/db/database.py": {"Database.new_query"},
-    "libraries/http/activations.py": {"OpenActivation"},
+    "db/database.py": {"Database.new_query"},
+    "http/activations.py": {"OpenActivation"},
     # It only sets the class of an object.
     "compiled/helpers.py": {"drop_finalizer"},
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
     "trace/context/current_context.py": {"restore"},
     # They only read and write fields of one object.
     "trace/context/scope.py": {"_try_leave", "is_inert"},
-    "metrics/exemplars.py": {"_take"},
+    "metrics/instruments/exemplars.py": {"_take"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
     "trace/context/patches_propagation.py": {"fast"},
 }
 # What holds one call of the host is named so, and is of one of these classes.
 _CALLS = (
-    ("libraries/call_span.py", "Call"),
-    ("libraries/call_span.py", "QueryCall"),
-    ("libraries/genai/openai/calls.py", "OpenAICall"),
+    ("wrapping/call_span.py", "Call"),
+    ("wrapping/call_span.py", "QueryCall"),
+    ("genai/openai/calls.py", "OpenAICall"),
 )
 _HOLDERS = {
     "call": _CALLS,
     "_call": _CALLS,
     "made": _CALLS[:1],
-    "ending": (*_CALLS[:2], ("libraries/db/psycopg/pipelines.py", "Submission")),
+    "ending": (*_CALLS[:2], ("db/psycopg/pipelines.py", "Submission")),
     "set_up": tuple(
-        (f"libraries/http/{place}.py", name)
+        (f"http/{place}.py", name)
         for place, name in (
             ("urllib3/hooks", "Urllib3Instrumentation"),
             ("requests/hooks", "RequestsInstrumentation"),
@@ -85,9 +85,9 @@ _HOLDERS = {
             ("aiohttp_server/middleware", "_AiohttpServerInstrumentation"),
         )
     ),
-    "calls": (("libraries/http/httpx/calls.py", "HttpxCalls"),),
+    "calls": (("http/httpx/calls.py", "HttpxCalls"),),
     "request": tuple(
-        (f"libraries/http/{place}.py", name)
+        (f"http/{place}.py", name)
         for place, name in (
             ("asgi/requests", "Request"),
             ("fastapi/requests", "Request"),
@@ -95,26 +95,26 @@ _HOLDERS = {
         )
     ),
     "begun": tuple(
-        (f"libraries/http/{place}.py", name)
+        (f"http/{place}.py", name)
         for place, name in (("aiohttp_server/requests", "Request"), ("django/middleware", "DjangoRequest"))
     ),
-    "labels": (("libraries/http/series.py", "RequestLabels"),),
-    "activation": (("libraries/http/activations.py", "Activation"),),
-    "answer": (("libraries/http/outgoing.py", "ResponsePlan"),),
-    **dict.fromkeys(("database", "_database", "DATABASE"), (("libraries/db/database.py", "Database"),)),
+    "labels": (("http/series.py", "RequestLabels"),),
+    "activation": (("http/activations.py", "Activation"),),
+    "answer": (("http/outgoing.py", "ResponsePlan"),),
+    **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
-        ("libraries/db/calls.py", "ByOpener"),
-        ("libraries/db/entering.py", "Connections"),
-        ("libraries/db/entering.py", "Cursors"),
-        ("libraries/db/outer.py", "Statements"),
-        ("libraries/db/outer.py", "Transactions"),
-        ("libraries/db/sqlalchemy/hooks.py", "ByEngineOpener"),
+        ("db/calls.py", "ByOpener"),
+        ("db/entering.py", "Connections"),
+        ("db/entering.py", "Cursors"),
+        ("db/outer.py", "Statements"),
+        ("db/outer.py", "Transactions"),
+        ("db/sqlalchemy/hooks.py", "ByEngineOpener"),
     ),
-    "pending": (("libraries/db/psycopg2/hooks.py", "PolledCall"),),
-    "attempt": (("libraries/db/asyncpg/connecting.py", "_Attempt"),),
-    "replacements": (("libraries/replacements.py", "Replacements"),),
-    "closing": (("libraries/db/entering.py", "Started"),),
+    "pending": (("db/psycopg2/hooks.py", "PolledCall"),),
+    "attempt": (("db/asyncpg/connecting.py", "_Attempt"),),
+    "replacements": (("wrapping/replacements.py", "Replacements"),),
+    "closing": (("db/entering.py", "Started"),),
 }
 
 
@@ -171,7 +171,7 @@ class Module:
                     self.names.update(name.replace(each.name, each.asname or each.name, 1) for name in found)
 
     def _take_hot(self) -> None:
-        """What is taken from a hot module: `begin = core.hot("libraries.call_span").begin`, or by a name of it."""
+        """What is taken from a hot module: `begin = core.hot("wrapping.call_span").begin`, or by a name of it."""
         for target, value in _assigned(self.tree):
             name = _name(target)
             call = value.value if isinstance(value, ast.Attribute) else value
@@ -185,7 +185,7 @@ class Module:
                 self._modules[name] = module
 
     def _hot(self, call: ast.Call) -> Module | None:
-        """The module of `hot("libraries.call_span")`, or of `hot(HOT)`."""
+        """The module of `hot("wrapping.call_span")`, or of `hot(HOT)`."""
         given = call.args[0]
         name = given.value if isinstance(given, ast.Constant) else self._text(_name(given))
         return self._at(f"{PACKAGE}.{name}")

@@ -14,7 +14,7 @@ from faultcheck.servers import possible, servers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Workload -> the libraries that it goes through: folders of `otel_fastpath/libraries`.
+# Workload -> the libraries that it goes through: folders of `otel_fastpath/wrapping`.
 HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "asyncpg": ("db/asyncpg",),
     "psycopg": ("db/psycopg",),

@@ -291,7 +291,7 @@ def _stream(given: Given) -> None:
 
 @path("guard, calls that are counted and timed")
 def _guarded(_given: Given) -> None:
-    from otel_fastpath.guard import layer
+    from otel_fastpath.shedding import layer
 
     def hook(_self: object, *args: Any, **keywords: Any) -> Any:
         return keywords.get("fails", 1) / (len(args) - 1)

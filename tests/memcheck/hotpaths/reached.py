@@ -23,7 +23,7 @@ _PACKAGE: Final = f"{os.sep}otel_fastpath{os.sep}"
 
 
 def modules_of(function: Callable[[], Any]) -> set[str]:
-    """The modules of the package in which functions run meanwhile, as `libraries.db.sql`."""
+    """The modules of the package in which functions run meanwhile, as `db.queries.sql`."""
     found: set[str] = set()
 
     def note(frame: FrameType, _event: str, _argument: object) -> None:

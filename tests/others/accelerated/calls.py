@@ -23,7 +23,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "libraries" / "genai" / "openai_http"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "genai" / "openai_http"))
 
 from loopback.orders import ordered
 from surface import CHAT, RESPONSE, TOOL

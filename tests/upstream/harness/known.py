@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from packaging.version import Version
 
 from harness.sources import NotFoundError, text_of
-from otel_fastpath.patching import syntax
-from otel_fastpath.patching.guard import text_digest
+from otel_fastpath.patching.sources import syntax
+from otel_fastpath.patching.sources.guard import text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ import inspect
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from otel_fastpath.patching import syntax
+from otel_fastpath.patching.sources import syntax
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

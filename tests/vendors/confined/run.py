@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from otel_fastpath.trial.loopback import Loopback
+from otel_fastpath.tools.common.loopback import Loopback
 
 PROGRAMS = Path(__file__).with_name("programs.py")
 # Of the program, in whatever protocol: its address for documentation, and its host's name in a question.

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from main import instrument
 
-from otel_fastpath.budget import native
-from otel_fastpath.budget.callables import Running, nothing
+from otel_fastpath.tools.budget.counting import native
+from otel_fastpath.tools.budget.counting.callables import Running, nothing
 
 NAME = "root span"
 # All spans of a run fit into a batch processor's queue.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from otel_fastpath.verify.differences import listed
+from otel_fastpath.tools.verify.differences import listed
 
 try:
     import tomllib

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from otel_fastpath.budget import native
+from otel_fastpath.tools.budget.counting import native
 from vendor_checks.catalogue import FOLDER
 from vendor_checks.environment import CACHE
 from vendor_checks.receiver import Receiver

@@ -117,11 +117,11 @@ _CLIENT: dict[str, Any] = {"api_key": "sk-test", "base_url": "http://localhost:9
 
 
 _ABOUT = (
-    "otel_fastpath/libraries/register.py",
-    "otel_fastpath/libraries/call.py",
-    "otel_fastpath/libraries/library.py",
-    "otel_fastpath/libraries/db/",
-    "otel_fastpath/libraries/genai/",
+    "otel_fastpath/wrapping/wrappers.py",
+    "otel_fastpath/wrapping/call.py",
+    "otel_fastpath/wrapping/library.py",
+    "otel_fastpath/db/",
+    "otel_fastpath/genai/",
 )
 
 

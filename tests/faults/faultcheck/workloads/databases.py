@@ -23,10 +23,10 @@ class Asyncpg(Workload):
     """Queries, statements, cursors, transactions, COPY, errors; no options."""
 
     about = (
-        "otel_fastpath/libraries/call",
-        "otel_fastpath/libraries/library.py",
-        "otel_fastpath/libraries/db/asyncpg/",
-        "otel_fastpath/libraries/db/comments.py",
+        "otel_fastpath/wrapping/call",
+        "otel_fastpath/wrapping/library.py",
+        "otel_fastpath/db/asyncpg/",
+        "otel_fastpath/db/queries/comments.py",
         "otel_fastpath/trace/context/scope.py",
     )
 

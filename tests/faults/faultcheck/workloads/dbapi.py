@@ -63,7 +63,7 @@ class _DBAPI(Drivers):
 class Psycopg2(_DBAPI):
     """psycopg2's connections, cursors of any factory, batches of its extras, COPY, and asynchronous connections."""
 
-    about = ("otel_fastpath/libraries/db/psycopg2/", "otel_fastpath/libraries/db/derived.py")
+    about = ("otel_fastpath/db/psycopg2/", "otel_fastpath/db/derived.py")
     settings = {"psycopg2_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
 
     def run(self, host: Host) -> None:
@@ -147,7 +147,7 @@ class Psycopg2(_DBAPI):
 class PyMySQL(_DBAPI):
     """PyMySQL's connections and cursors, also those that do not hold their rows, and procedures."""
 
-    about = ("otel_fastpath/libraries/db/pymysql/", "otel_fastpath/libraries/db/dbapi/mysql.py")
+    about = ("otel_fastpath/db/pymysql/", "otel_fastpath/db/dbapi/mysql.py")
     settings = {"pymysql_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
 
     def run(self, host: Host) -> None:

@@ -38,9 +38,9 @@ class SQLite3(Drivers):
     """sqlite3's connections and cursors."""
 
     about = (
-        "otel_fastpath/libraries/db/sqlite3/",
-        "otel_fastpath/libraries/db/dbapi",
-        "otel_fastpath/libraries/db/cursors",
+        "otel_fastpath/db/sqlite3/",
+        "otel_fastpath/db/dbapi",
+        "otel_fastpath/db/cursors",
     )
     settings = {"sqlite3_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
 
@@ -88,7 +88,7 @@ class SQLite3(Drivers):
 class SQLAlchemy(Drivers):
     """SQLAlchemy's engines, connections, sessions and pools, on sqlite3."""
 
-    about = ("otel_fastpath/libraries/db/sqlalchemy/", "otel_fastpath/libraries/db/outer.py")
+    about = ("otel_fastpath/db/sqlalchemy/", "otel_fastpath/db/outer.py")
     # Otherwise, a query that SQLAlchemy's wrapper does not begin would be sqlite3's.
     settings = {"sqlalchemy_options": "acquire,parameters,rows,sqlcommenter", "sqlite3": "off"}  # noqa: RUF012
 
@@ -154,7 +154,7 @@ class SQLAlchemy(Drivers):
 class Psycopg(Drivers):
     """psycopg's connections, cursors, streams, COPY, pipelines and transactions, in both forms."""
 
-    about = ("otel_fastpath/libraries/db/psycopg/",)
+    about = ("otel_fastpath/db/psycopg/",)
     settings = {"psycopg_options": "acquire,check,parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
 
     def run(self, host: Host) -> None:

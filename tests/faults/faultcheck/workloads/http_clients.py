@@ -27,7 +27,7 @@ _CAPTURED = {"captured_request_headers": ["x-ask"], "captured_response_headers":
 class _Clients(Workload):
     """The server, the instrumentations, and what the user gives them."""
 
-    about = ("otel_fastpath/libraries/http/",)
+    about = ("otel_fastpath/http/",)
     #: Whether the user has hooks and captures headers.
     has_hooks = False
     #: Modules of the stock instrumentations, and their classes.

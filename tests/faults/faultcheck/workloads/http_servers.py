@@ -26,7 +26,7 @@ PARENT = "00-5eed5eed5eed5eed5eed5eed5eed5eed-5eed5eed5eed5eed-01"
 class Servers(Workload):
     """The providers, the environment, and what applications do."""
 
-    about = ("otel_fastpath/libraries/http/",)
+    about = ("otel_fastpath/http/",)
     #: Whether the user has hooks and captures headers.
     has_hooks = False
 

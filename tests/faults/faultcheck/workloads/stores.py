@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Redis(Drivers):
     """Commands, pipelines, transactions, scripts, locks, subscriptions, in both forms."""
 
-    about = ("otel_fastpath/libraries/db/redis/", "otel_fastpath/libraries/db/repeats.py")
+    about = ("otel_fastpath/db/redis/", "otel_fastpath/db/repeats.py")
     settings = {"redis_options": "parameters,slow=1us,repeats=2"}  # noqa: RUF012  # read only
 
     def run(self, host: Host) -> None:
@@ -115,7 +115,7 @@ class Redis(Drivers):
 class Cassandra(Drivers):
     """Queries, prepared statements, batches, futures with callbacks, many at a time, errors."""
 
-    about = ("otel_fastpath/libraries/db/cassandra/",)
+    about = ("otel_fastpath/db/cassandra/",)
     settings = {"cassandra_options": "parameters,rows"}  # noqa: RUF012  # read only
 
     def run(self, host: Host) -> None:

@@ -1,0 +1,134 @@
+"""Wrappers of asyncpg's methods.
+
+A hook is `async def` if the method is; if asyncpg's method is a plain function that may raise at once and returns a
+coroutine, so is the hook. asyncpg alone serves the rows that an iterating cursor has buffered: there, the round trip is
+patched.
+"""
+
+from __future__ import annotations
+
+import functools
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.db import calls
+from otel_fastpath.db.asyncpg.plans import DATABASE, LINK
+from otel_fastpath.db.conventions import CURSOR, PREPARE
+from otel_fastpath.patching.outcome import call_guarded
+
+if TYPE_CHECKING:
+    from otel_fastpath.db.calls import Opening
+
+# self and the query
+_BEFORE_PARAMETERS: Final = 2
+
+
+def of_statement(args: Any, _kwargs: Any) -> Opening:
+    """Open a call of a prepared statement."""
+    link = DATABASE.link(args[0]._connection)
+    return link, link.plans.plan(args[0]._query, "", len(args) > 1), None, args[1:], None
+
+
+def explaining(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `PreparedStatement.explain`, with the text that it makes."""
+    link = DATABASE.link(args[0]._connection)
+    options = "FORMAT JSON, VERBOSE, ANALYZE" if kwargs.get("analyze") else "FORMAT JSON, VERBOSE"
+    return link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"), None, None, None
+
+
+def without_telemetry(link: Any) -> Opening:
+    """Open a call that the replaced instrumentation does not instrument; what it executes belongs to it."""
+    return link, None, None, None, None
+
+
+def of_fetchmany(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `Connection.fetchmany`."""
+    link = DATABASE.link(args[0])
+    return without_telemetry(link) if link.active.is_same else of_batch(args, kwargs)
+
+
+def of_batch(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `Connection.executemany`."""
+    link = DATABASE.link(args[0])
+    text = args[1] if len(args) > 1 else kwargs.get("command", kwargs.get("query"))
+    given = args[_BEFORE_PARAMETERS:]
+    return calls.batch(link, text, given[0] if given else kwargs.get("args"), given)
+
+
+def of_statement_batch(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `PreparedStatement.executemany` or `fetchmany`."""
+    link = DATABASE.link(args[0]._connection)
+    given = args[1:]
+    return calls.batch(link, args[0]._query, given[0] if given else kwargs.get("args"), given)
+
+
+def preparing(args: Any, kwargs: Any) -> Opening:
+    """Open a call of `Connection.prepare`."""
+    link = DATABASE.link(args[0])
+    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE), None, None, None
+
+
+def opening_cursor(args: Any, kwargs: Any) -> Opening:
+    """Open the opening of a cursor; what is prepared for it is part of it."""
+    link = DATABASE.link(args[0]._connection)
+    return without_telemetry(link) if link.active.is_same else of_cursor(args, kwargs)
+
+
+def of_cursor(args: Any, _kwargs: Any) -> Opening:
+    """Open a round trip of a cursor; the first one includes the time in which its statement was prepared."""
+    cursor = args[0]
+    link = DATABASE.link(cursor._connection)
+    prepared, link.prepared = link.prepared, None
+    plan = link.plans.plan(cursor._query, CURSOR, bool(cursor._args))
+    if prepared is not None and prepared[0] is cursor._state:
+        return link, plan, prepared[1], cursor._args, None
+    return link, plan, None, None, None
+
+
+def cursor_rows(_call: Any, result: Any) -> int | None:
+    """The rows that a round trip of a cursor returned."""
+    return len(result) if isinstance(result, list) else None
+
+
+def on_prepare(original: Any) -> Any:
+    """Wrap `Protocol.prepare` for the statements of cursors, which are prepared outside of any call of the connection.
+
+    If it succeeds, it is part of the cursor's first round trip; if it fails, it is the cursor's only span.
+    """
+
+    @functools.wraps(original)
+    async def prepare(*args: Any, **kwargs: Any) -> Any:
+        unwatched = call_guarded(DATABASE.place, _unwatched, args[0])
+        if unwatched is None:
+            return await original(*args, **kwargs)
+        link, start_ns = unwatched
+        try:
+            result = await original(*args, **kwargs)
+        except BaseException as error:
+            call = DATABASE.new_query()
+            try:
+                calls.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
+            finally:
+                try:
+                    call.end_failed(error)
+                finally:
+                    # See `wrapping.call`: the first may have been interrupted.
+                    call.end_failed(error)
+            raise
+        link.prepared = (result, start_ns)
+        return result
+
+    return prepare
+
+
+def _unwatched(protocol: Any) -> Any:
+    """The link of a connection that has no call in progress, and the time; else None."""
+    link = getattr(protocol, LINK, None)
+    is_watched = link is None or link.call is not None or link.active is not DATABASE.active
+    return None if is_watched else (link, time_ns())
+
+
+def _failed_to_prepare(args: Any, _kwargs: Any) -> Opening:
+    link, given, start_ns = args
+    text = given[2] if len(given) > _BEFORE_PARAMETERS else None
+    return link, link.plans.plan(text, CURSOR), start_ns, None, None

@@ -1,0 +1,109 @@
+"""Wrappers of the methods of a session and a cluster: the shortest path, taken by each request."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath import compiled
+from otel_fastpath.db import calls
+from otel_fastpath.db.cassandra import statements
+from otel_fastpath.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of, own_of
+from otel_fastpath.db.cassandra.stock import StockConventions
+from otel_fastpath.db.conventions import PREPARE
+from otel_fastpath.db.servers import Server
+from otel_fastpath.patching.outcome import call_guarded_during, never_raises
+from otel_fastpath.wrapping import call as skeleton
+
+if TYPE_CHECKING:
+    from otel_fastpath.db.calls import Opening
+
+CONNECT: Final = "CONNECT"
+_CONNECTING: Final = "the connect of cassandra"
+_ATTRIBUTES: Final = {"db.operation.name": CONNECT}
+
+
+def make_execute(original: Any) -> Any:
+    """Wrap the method that submits a request."""
+    statements.readers()
+    entrance = DATABASE.entrance("request", lambda _: compiled.hot(HOT).enter)
+    after_submit = compiled.hot(HOT).after_submit
+
+    @functools.wraps(original)
+    def execute_async(*args: Any, **kwargs: Any) -> Any:
+        call = entrance.new()
+        try:
+            if not entrance.enter(call, args, kwargs):
+                return original(*args, **kwargs)
+            if DATABASE.is_curious and call.recording:
+                call_guarded_during(call, DATABASE.place, _look, call, args, kwargs)
+            future = original(*args, **kwargs)
+        except BaseException as error:
+            try:
+                call.end_failed(error)
+            finally:
+                # See `wrapping.call`: the first may have been interrupted.
+                call.end_failed(error)
+            raise
+        after_submit(call, future)
+        return future
+
+    return execute_async
+
+
+def _look(call: Any, args: Any, kwargs: Any) -> None:
+    """Add what the options ask for, or what the stock instrumentation was asked for."""
+    active = call.link.active
+    convention = call.link.plans.convention
+    if isinstance(convention, StockConventions):
+        if convention.captures:
+            call.span.set_attributes(convention.of_text(str(statements.statement_of(args, kwargs))))
+        if call.is_timed:
+            call.parameters = statements.parameters_of(args, kwargs)
+        return
+    parameters = statements.parameters_of(args, kwargs)
+    if active.reads_parameters and isinstance(parameters, (list, tuple, dict)):
+        calls.tell(call, call.link, parameters, None)
+
+
+def make_prepare(original: Any) -> Any:
+    """Wrap the method that prepares a statement."""
+    return calls.around_sync(DATABASE, _of_preparation, calls.no_rows, original)
+
+
+def _of_preparation(args: Any, kwargs: Any) -> Opening:
+    link = DATABASE.link(args[0])
+    return link, link.plans.plan(statements.statement_of(args, kwargs), PREPARE, has_arguments=True), None, None, None
+
+
+def make_connect(original: Any) -> Any:
+    """Wrap the method of a cluster that makes a session."""
+    return calls.around_steps(_connect, _after_connect, _not_connected, original)
+
+
+@never_raises(_CONNECTING)
+def _connect(begun: list[Any], args: Any, kwargs: Any) -> None:
+    active = DATABASE.active
+    if active is None:
+        return
+    keyspace = args[1] if len(args) > 1 else kwargs.get("keyspace")
+    server = Server(CASSANDRA, address_of(args[0]), keyspace if isinstance(keyspace, str) else None)
+    # The plans are those of the session that is made.
+    plan = active.plans_of(server, own_of(args[0], server.namespace)).special(CONNECT, _ATTRIBUTES)
+    call = skeleton.new()
+    begun.append(call)
+    skeleton.begin(call, active.telemetry, plan.name, plan.attributes, plan.series)
+
+
+@never_raises(_CONNECTING)
+def _after_connect(begun: list[Any], _args: Any, _session: Any) -> None:
+    call, *_ = [*begun, None]
+    if call is not None:
+        call.end()
+
+
+@never_raises(_CONNECTING)
+def _not_connected(begun: list[Any], _args: Any, error: BaseException) -> None:
+    call, *_ = [*begun, None]
+    if call is not None:
+        call.fail(error)

@@ -1,0 +1,204 @@
+"""A request, from its submission to its result: the shortest path, taken by each of them. Compiled as `requests_c`.
+
+A call is kept on the driver's `ResponseFuture`. The result arrives in another thread or greenlet, maybe before the
+method that submitted the request has returned. So the outcome is kept there, too: who submits stores the call and then
+looks for an outcome, who brings the outcome stores it and then looks for a call. One of them at least finds both. Who
+takes the call from the future, which happens once, ends it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.db import calls
+from otel_fastpath.db.cassandra import statements
+from otel_fastpath.db.cassandra.plans import CALL, DATABASE, LINK, OUTCOME, PLAN, RETRIES, SPECULATIVE
+from otel_fastpath.patching import faults
+from otel_fastpath.wrapping.call_span import Link, is_suppressed, open_query
+
+# self and the statement
+_BEFORE_PARAMETERS = 2
+# There is no outcome yet; a result may be None.
+_PENDING = object()
+
+
+def enter(call: Any, args: Any, kwargs: Any) -> bool:
+    """Begin the request of a session's method.
+
+    Args:
+        call: What `new_query` made.
+        args: The method's arguments.
+        kwargs: Its keyword arguments.
+
+    Returns:
+        Whether it has begun; False if it is not instrumented.
+    """
+    try:
+        active = DATABASE.active
+        if active is None or is_suppressed():
+            return False
+        session = args[0]
+        found = getattr(session, LINK, None)
+        link = found if type(found) is Link else DATABASE.new_link(session)
+        if (
+            link.active is not active
+            or link.plans.server.namespace != session.keyspace
+            # Its plans are of this request only: what stock's functions return may be, too.
+            or active.replacements.exist()
+        ):
+            link = DATABASE.new_link(session)
+        statement = args[1] if len(args) > 1 else kwargs.get("query")
+        reader = statements.READERS.get(type(statement))
+        if reader is None:
+            if hasattr(statement, "_statements_and_parameters"):
+                return _enter_batch(call, link, statement, session)
+            reader = statements.of_any
+        text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
+        try:
+            plan = get_item(link.queries_with_arguments if has else link.queries, text)
+        except TypeError:
+            # A list, for example: the driver raises an error.
+            plan = None
+        if plan is None:
+            plan = link.plans.plan(text, "", has)
+        return _open(call, link, plan)
+    except Exception as error:
+        faults.absorb_any(DATABASE.place, error)
+        return False
+
+
+def _open(call: Any, link: Any, plan: Any) -> bool:
+    has_begun = open_query(call, link, plan, 0, None)
+    # A session is used by many threads and greenlets: a request inside of another is told in any case.
+    link.call = None
+    return has_begun
+
+
+def _enter_batch(call: Any, link: Any, statement: Any, session: Any) -> bool:
+    batch = statements.of_batch(statement, session.cluster._prepared_statements)
+    has_begun = _open(call, link, link.plans.of_batch(batch))
+    if has_begun and call.recording:
+        try:
+            calls.tell(call, link, None, batch.size)
+        except Exception as error:
+            # The call has begun, and is ended as any other.
+            faults.absorb_any(DATABASE.place, error)
+    return has_begun
+
+
+def enter_page(call: Any, future: Any) -> bool:
+    """Begin the request for the next page of a future; returns whether it is instrumented, and there is one."""
+    try:
+        active = DATABASE.active
+        if active is None or is_suppressed() or not future._paging_state:
+            return False
+        session, held = future.session, future.__dict__
+        found = getattr(session, LINK, None)
+        link = found if type(found) is Link else DATABASE.new_link(session)
+        plan = held.get(PLAN)
+        if link.active is not active:
+            link = DATABASE.new_link(session)
+            plan = None
+        if plan is None:
+            plan = link.plans.plan(*statements.of_any(future.query, None))
+        held[RETRIES] = future._query_retries
+        held.pop(SPECULATIVE, None)
+        # That of the page before.
+        held.pop(OUTCOME, None)
+        return _open(call, link, plan)
+    except Exception as error:
+        faults.absorb_any(DATABASE.place, error)
+        return False
+
+
+def after_submit(call: Any, future: Any) -> None:
+    """Make a call no longer current, and keep it until the result is there."""
+    call.leave()
+    try:
+        held = future.__dict__
+        held[PLAN] = call.plan
+        if held.setdefault(CALL, call) is not call:
+            # Another page of this future is in flight, and their results look the same.
+            call.end()
+            return
+        # Not `in`: without the interpreter lock, reading could overtake the store before it, and `pop` takes a lock.
+        outcome = held.pop(OUTCOME, _PENDING)
+        if outcome is not _PENDING and held.pop(CALL, None) is not None:
+            if isinstance(outcome, BaseException):
+                end_failed(call, future, outcome)
+            else:
+                _end_succeeded(call, future, outcome)
+    except Exception as error:
+        faults.absorb_any(DATABASE.place, error)
+        call.end()
+
+
+def end_with_response(future: Any, response: Any) -> None:
+    """End the call of a future, or of its next page, whose result is there."""
+    try:
+        held = future.__dict__
+        held[OUTCOME] = response
+        call = held.pop(CALL, None)
+        if call is not None:
+            _end_succeeded(call, future, response)
+    except Exception as error:
+        # In the driver's thread: it must bring the result, whatever a processor raises.
+        faults.raise_interruption(error)
+        faults.report_any(DATABASE.place, error)
+
+
+def end_with_error(future: Any, error: Any) -> None:
+    """End the call of a future whose exception is there."""
+    try:
+        held = future.__dict__
+        held[OUTCOME] = error
+        call = held.pop(CALL, None)
+        if call is not None:
+            end_failed(call, future, error)
+    except Exception as fault:
+        faults.raise_interruption(fault)
+        faults.report_any(DATABASE.place, fault)
+
+
+def _end_succeeded(call: Any, future: Any, response: Any) -> None:
+    _tell(call, future)
+    # A list, unless the row factory of the application makes something else.
+    if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
+        try:
+            call.record_rows(len(response))
+        except Exception as error:
+            faults.absorb_any(DATABASE.place, error)
+    call.done(response)
+
+
+def end_failed(call: Any, future: Any, error: Any) -> None:
+    """End a call that was taken from its future, with an exception."""
+    _tell(call, future)
+    call.end_failed(error)
+
+
+def _tell(call: Any, future: Any) -> None:
+    """Tell what is known at the end of a request."""
+    if not call.recording or call.link.active.is_same:
+        return
+    try:
+        call.span.set_attributes(_end_of(call, future))
+    except Exception as error:
+        faults.absorb_any(DATABASE.place, error)
+
+
+def _end_of(call: Any, future: Any) -> Any:
+    host, message = future.coordinator_host, future.message
+    plans = call.link.plans
+    key = (id(host), message.consistency_level, getattr(message, "fetch_size", None), future.query.is_idempotent)
+    found = plans.ends.get(key)
+    made = found[1] if found is not None and found[0]() is host else plans.end(host, future._current_host, key)
+    held = future.__dict__
+    if SPECULATIVE in held:
+        made = {**made, "cassandra.speculative_execution.count": held[SPECULATIVE]}
+    if future._query_retries:
+        retries = future._query_retries - held.get(RETRIES, 0)
+        if retries:
+            made = {**made, "cassandra.retry.count": retries}
+    return made

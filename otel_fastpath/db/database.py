@@ -1,0 +1,223 @@
+"""One wrapped database library: its set-up, and the links of its connections."""
+
+from __future__ import annotations
+
+import sys
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath import compiled
+from otel_fastpath.db import conventions
+from otel_fastpath.db.options import DatabaseOptions, parse
+from otel_fastpath.db.plans import Active, QueryPlans
+from otel_fastpath.wrapping.call_span import new_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from otel_fastpath.db.servers import Server
+    from otel_fastpath.wrapping.call import Failure
+    from otel_fastpath.wrapping.library import Setup
+
+# By their names: a library above a driver asks whether the driver's wrapper is on.
+_databases: dict[str, Database] = {}
+
+
+def _begin_nothing(*_arguments: Any) -> bool:
+    """Begin no query: there is no set-up."""
+    return False
+
+
+class Entrance:
+    """Where the wrappers of one kind of method find the functions that make and begin their query.
+
+    The query is made before anything is begun: whoever is interrupted meanwhile ends it by its `failed`.
+
+    Args:
+        make: Makes the function that begins a query, for a set-up.
+
+    Attributes:
+        new: Makes a query that has not begun; see `call_span.new_query`.
+        enter: Begins it, given the arguments of the host's method; returns whether it is instrumented.
+    """
+
+    __slots__ = ("_make", "enter", "new")
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self.use(None)
+
+    def use(self, active: Any) -> None:
+        """Use this set-up from now on; None: begin no query."""
+        self.new: Any = new_query if active is None else active.hot.new_query
+        self.enter: Any = _begin_nothing if active is None else self._make(active)
+
+
+def is_active(name: str) -> bool:
+    """Whether the wrapper of this library is on."""
+    found = _databases.get(name)
+    return found is not None and found.active is not None
+
+
+class Database:
+    """A wrapper's declaration of its database library. Its `configure`, `read` and `stop` are used by the `Library`.
+
+    Args:
+        name: The name of the library.
+        server: Returns the server of a connection.
+        status_code: Returns the database's own code for an exception, such as a SQLSTATE; None: it has none.
+        connection: Returns the connection of the object that a method is called on, such as a cursor.
+        link: The attribute of a connection that stores its link; "protocol.link" is an attribute of its protocol.
+        options: The class of the options.
+        stock: Returns the convention for spans if ours replaces the stock instrumentation.
+        stable: Otherwise: returns the convention for spans under this scope.
+        make_plans: The class of the plans.
+        own: Returns anything else that a connection's plans depend on besides its server; must be hashable.
+        has_rows: Whether the rows of results are counted.
+        is_driver: Whether a library above, such as SQLAlchemy, can use it: then its queries are part of that one's.
+        drivers: Other names of the library: SQLAlchemy's of its drivers.
+
+    Attributes:
+        place: The name of a call of the library for `faults.report`.
+        connection_of: Returns the connection of the object that a method is called on.
+        active: The set-up; None: there is none, and no call is instrumented.
+        is_curious: Whether a call reads its arguments and its result.
+        new_query: Makes a query that has not begun; see `call_span.new_query`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        server: Callable[[Any], Server],
+        *,
+        status_code: Callable[[BaseException], Any] = lambda _error: None,
+        connection: Callable[[Any], Any] = lambda held: held,
+        link: str = "otel_fastpath_link",
+        options: type[DatabaseOptions] = DatabaseOptions,
+        stock: Callable[[Setup], Any] = lambda _setup: None,
+        stable: Callable[[str], Any] = conventions.StableConventions,
+        make_plans: type[QueryPlans] = QueryPlans,
+        own: Callable[[Any], Any] = lambda _connection: None,
+        has_rows: bool = True,
+        is_driver: bool = True,
+        drivers: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.place = f"a call of {name}"
+        self.active: Any = None
+        self.is_curious = False
+        self.new_query: Any = new_query
+        self._server = server
+        self._status_code = status_code
+        self.connection_of = connection
+        self._options = options
+        self._stock = stock
+        self._stable = stable
+        self._make_plans = make_plans
+        self._own = own
+        self._has_rows = has_rows
+        self._is_driver = is_driver
+        self._link_of = attrgetter(link)
+        # Attribute lookup is fastest with the same (interned) string object that the library uses.
+        keeper, name = map(sys.intern, link.rpartition(".")[::2])
+        self._keeper = keeper or None
+        self._link_name = name
+        # By the kind of the methods, see `entrance`.
+        self._entrances: dict[Any, Entrance] = {}
+        _databases.update(dict.fromkeys((self.name, *drivers), self))
+
+    def configure(self, setup: Setup) -> None:
+        """Work with this set-up from now on."""
+        self._leave()
+        scope = f"otel_fastpath.{self.name}"
+        self.active = Active(
+            setup,
+            scope,
+            parse(self.name, setup.options, self._options),
+            self._failure,
+            convention=(self._stock(setup) if setup.rival else None) or self._stable(scope),
+            make_plans=self._make_plans,
+            has_rows=self._has_rows,
+            is_driver=self._is_driver,
+        )
+        self.is_curious = self.active.is_curious
+        self._enter_with(self.active)
+
+    def read(self, setup: Setup) -> None:
+        """Only read the options, to report invalid ones."""
+        parse(self.name, setup.options, self._options)
+
+    def stop(self) -> None:
+        """Instrument no further call, even if some of our patches are still in place."""
+        self._leave()
+        self.active = None
+        self._enter_with(None)
+
+    def _enter_with(self, active: Any) -> None:
+        self.new_query = new_query if active is None else active.hot.new_query
+        for each in tuple(self._entrances.values()):
+            each.use(active)
+
+    def _leave(self) -> None:
+        """Free what the set-up in use keeps."""
+        if self.active is None:
+            return
+        if self.active.repeats is not None:
+            self.active.repeats.release()
+        self.active.release()
+
+    def entrance(self, kind: Any, make: Callable[[Any], Any]) -> Entrance:
+        """Where wrappers find the function that begins their query.
+
+        Args:
+            kind: What identifies the methods.
+            make: Makes the function for a set-up.
+        """
+        found = self._entrances.get(kind)
+        if found is None:
+            found = self._entrances[kind] = Entrance(make)
+            found.use(self.active)
+        return found
+
+    def of_connections(self, rows: str) -> Entrance:
+        """The entrance for methods of connections to which a query's parameters are passed one by one.
+
+        Args:
+            rows: How the rows of the result are counted: the name of one of the constants in `wrapping.call_span`.
+        """
+
+        def make(active: Any) -> Any:
+            kind = getattr(active.hot, rows)
+            hot = compiled.hot("db.entering")
+            return hot.Connections(active, self, self._keeper, self._link_name, kind).enter
+
+        return self.entrance(rows, make)
+
+    def link(self, connection: Any) -> Any:
+        """The link of a connection, made again if the set-up has changed."""
+        try:
+            link = self._link_of(connection)
+        except AttributeError:
+            link = None
+        return self.new_link(connection) if link is None or link.active is not self.active else link
+
+    def link_held(self, held: Any) -> Any:
+        """The stored link of the object that a method is called on; None if there is none."""
+        try:
+            return self._link_of(self.connection_of(held))
+        except AttributeError:
+            return None
+
+    def new_link(self, connection: Any) -> Any:
+        """Make the link of a connection, and store it there."""
+        if self.active is None:
+            raise RuntimeError(f"the {self.name} wrapper is not set up")
+        link = self.active.link(self.active.plans_of(self._server(connection), self._own(connection)))
+        keeper = connection if self._keeper is None else getattr(connection, self._keeper, None)
+        # A closed connection may no longer have this object.
+        if keeper is not None:
+            setattr(keeper, self._link_name, link)
+        return link
+
+    def _failure(self, error: BaseException) -> Failure:
+        return conventions.failure(error, self._status_code(error))

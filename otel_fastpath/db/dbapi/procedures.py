@@ -1,0 +1,40 @@
+"""`callproc` of the drivers of the DB-API (PEP 249)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from otel_fastpath.db import calls, conventions, cursors
+from otel_fastpath.db.dbapi.stock import StockConventions
+
+if TYPE_CHECKING:
+    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.cursors import Driver
+
+
+def opener(driver: Driver) -> Any:
+    """Returns what a call of `callproc` is opened with."""
+
+    def open_query(args: Any, kwargs: Any) -> Opening:
+        connection = driver.connection_of(args[0])
+        if connection is None:
+            return cursors.NOTHING
+        link = driver.database.link(connection)
+        name = _name(args[1] if len(args) > 1 else kwargs.get("procname"))
+        if isinstance(link.active.convention, StockConventions):
+            return link, link.plans.plan(name), None, None, None
+        own = {"db.stored_procedure.name": name} if name else {}
+        return link, link.plans.special(f"CALL {name}".rstrip(), own), None, None, None
+
+    return open_query
+
+
+def _name(given: Any) -> str:
+    """The name of a procedure; empty for what is none: the driver reports this error itself."""
+    # Nothing is asked of another object, whose methods may raise.
+    return bytes.decode(given, "utf-8", "replace") if issubclass(type(given), bytes) else conventions.plain(given)
+
+
+def around(driver: Driver, original: Any) -> Any:
+    """Wrap `callproc` of a cursor."""
+    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), cursors.unchanged, original)

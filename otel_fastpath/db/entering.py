@@ -1,0 +1,193 @@
+"""Begins the query of a method that executes one: the shortest path, taken by most calls. Compiled as `entering_c`."""
+
+from __future__ import annotations
+
+from types import CoroutineType
+from typing import Any
+
+from otel_fastpath.compiled.helpers import drop_finalizer, get_item
+from otel_fastpath.db.conventions import plain
+from otel_fastpath.patching import faults
+from otel_fastpath.wrapping.call_span import Link, is_suppressed, open_query
+
+# The first of a method's arguments: the connection or cursor, and the text.
+_BEFORE_PARAMETERS = 2
+
+
+def _leave_more(call: Any) -> bool:
+    """Leave more to do to the wrapper than to call the method: what `enter` returns then."""
+    call.has_more = True
+    return False
+
+
+class Connections:
+    """Begins the queries of the methods of connections to which parameters are passed one by one.
+
+    Args:
+        active: The set-up: links for another are made again.
+        database: The library's `Database`, which makes links.
+        keeper: The attribute of a connection with the object that stores its `Link`; None: the connection stores it.
+        name: The attribute with the `Link`; without one, it is missing or has a value of another type.
+        kind: How the rows of the result are counted.
+    """
+
+    __slots__ = ("_active", "_database", "_is_curious", "_keeper", "_kind", "_name", "_replacements")
+
+    def __init__(self, active: Any, database: Any, keeper: Any, name: Any, kind: Any) -> None:
+        self._active = active
+        self._replacements, self._is_curious = active.replacements, active.is_curious
+        self._database = database
+        self._keeper = keeper
+        self._name = name
+        self._kind = kind
+
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin the query of a method of a connection.
+
+        Args:
+            call: The query, which has not begun: what `new_query` made.
+            args: The method's arguments: the connection, then the text.
+            kwargs: The method's keyword arguments; `query` may be the text.
+
+        Returns:
+            Whether it has begun, and only the method is left to be called. Otherwise, `call.has_more` says whether
+            there is more to do: a query that has begun looks at its arguments, one that has not runs in stock's code.
+        """
+        try:
+            if self._replacements.exist():
+                return _leave_more(call)
+            if is_suppressed():
+                return False
+            connection = args[0]
+            try:
+                found = getattr(connection if self._keeper is None else getattr(connection, self._keeper), self._name)
+            except AttributeError:
+                found = None
+            link = found if type(found) is Link else self._database.new_link(connection)
+            if link.active is not self._active:
+                link = self._database.new_link(connection)
+            text = args[1] if len(args) > 1 else kwargs.get("query")
+            # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
+            has_arguments = len(args) > _BEFORE_PARAMETERS
+            if type(text) is not str:
+                # A list, for example: the library raises an error.
+                text = plain(text)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+            if found is None:
+                found = link.plans.new(text, "", has_arguments)
+            has_begun: bool = open_query(call, link, found, self._kind, None)
+            return has_begun and (not self._is_curious or _leave_more(call))
+        except Exception as fault:
+            faults.absorb_any(self._database.place, fault)
+            return False
+
+
+class Cursors:
+    """Begins the queries of the `execute` of cursors, whose parameters are one argument.
+
+    Args:
+        active: The set-up: links for another are made again.
+        database: The library's `Database`, which makes links.
+        connection: The attribute of a cursor with its connection; empty: the method is one of a connection.
+        name: The attribute of a connection with its `Link`; without one, it is missing or has a value of another type.
+        query: The name of the method's parameter that is the query.
+        parameters: The name of the one for the query's parameters.
+        text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
+    """
+
+    __slots__ = (
+        *("_active", "_connection", "_database", "_is_curious", "_name", "_parameters"),
+        *("_query", "_replacements", "_text_of"),
+    )
+
+    def __init__(
+        self,
+        active: Any,
+        database: Any,
+        connection: Any,
+        name: Any,
+        query: Any,
+        parameters: Any,
+        text_of: Any,
+    ) -> None:
+        self._active = active
+        self._replacements, self._is_curious = active.replacements, active.is_curious
+        self._database = database
+        self._connection = connection
+        self._name = name
+        self._query = query
+        self._parameters = parameters
+        self._text_of = text_of
+
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin the query of `execute`, given what `new_query` made and its arguments; see `Connections.enter`."""
+        try:
+            if self._replacements.exist():
+                return _leave_more(call)
+            if is_suppressed():
+                return False
+            connection = getattr(args[0], self._connection) if self._connection else args[0]
+            if connection is None:
+                # The cursor is closed: the driver reports it.
+                return False
+            found = getattr(connection, self._name, None)
+            link = found if type(found) is Link else self._database.new_link(connection)
+            if link.active is not self._active:
+                link = self._database.new_link(connection)
+            text = args[1] if len(args) > 1 else kwargs.get(self._query)
+            parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get(self._parameters)
+            try:
+                # The values of a template string are in it, and are not passed in the text.
+                has_arguments = bool(parameters) or (
+                    type(text) is not str and bool(getattr(text, "interpolations", None))
+                )
+            except Exception as error:
+                faults.raise_interruption(error)
+                # Raised by an object of the application, which the driver may use otherwise.
+                has_arguments = True
+            if type(text) is not str:
+                text = self._text_of(text, link, connection)
+            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+            if found is None:
+                found = link.plans.new(text, "", has_arguments)
+            has_begun: bool = open_query(call, link, found, 0, None)
+            return has_begun and (not self._is_curious or _leave_more(call))
+        except Exception as fault:
+            faults.absorb_any(self._database.place, fault)
+            return False
+
+
+class Started:
+    """The host's coroutine, which ours awaits. As `trace.context.scope.Scope`, it has no finalizer.
+
+    Args:
+        coroutine: What the host's method returned.
+    """
+
+    __slots__ = ("_coroutine",)
+
+    def __init__(self, coroutine: Any) -> None:
+        self._coroutine = coroutine
+
+    def start(self) -> None:
+        """Leave the coroutine to ours, which has started."""
+        drop_finalizer(self, Started)
+
+
+class Closing(Started):
+    """Closes the host's coroutine when ours, which has this object among its locals, is released.
+
+    If ours never starts, because its task is cancelled before, Python would warn that the host's was never awaited.
+    """
+
+    __slots__ = ()
+
+    def __del__(self) -> None:  # noqa: D105  # the class says it
+        try:
+            coroutine = self._coroutine
+        except AttributeError:
+            # In plain Python: an interrupt came before it was set.
+            return
+        # Not anything else that another wrapper may return.
+        if type(coroutine) is CoroutineType:
+            coroutine.close()

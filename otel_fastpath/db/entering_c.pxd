@@ -1,0 +1,42 @@
+# C types for the compiled twin of entering.py.
+import cython
+
+from otel_fastpath.wrapping.call_span_c cimport Link, QueryCall
+from otel_fastpath.wrapping.replacements_c cimport Replacements
+
+cdef object CoroutineType
+cdef object faults
+cdef object plain
+cdef int _BEFORE_PARAMETERS
+
+cdef bint _leave_more(QueryCall call) except -1
+
+cdef class Connections:
+    cdef Replacements _replacements
+    cdef object _active
+    cdef bint _is_curious
+    cdef str _keeper
+    cdef int _kind
+    cdef str _name
+    cdef object _database
+    @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
+    cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
+
+cdef class Cursors:
+    cdef Replacements _replacements
+    cdef object _active
+    cdef bint _is_curious
+    cdef str _connection
+    cdef str _name
+    cdef str _parameters
+    cdef object _database
+    cdef str _query
+    cdef object _text_of
+    @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
+    cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
+
+cdef class Started:
+    cdef object _coroutine
+
+cdef class Closing(Started):
+    pass

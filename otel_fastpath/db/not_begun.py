@@ -1,0 +1,100 @@
+"""Calls of a database library that were not begun: they run without telemetry of ours, or in stock's code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import trace
+
+from otel_fastpath.patching.outcome import call_guarded
+
+if TYPE_CHECKING:
+    from otel_fastpath.db.database import Database
+
+
+def enter_untold(call: Any, database: Database, args: Any) -> bool:
+    """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
+
+    What the library executes for it on this connection is part of it, not a query of its own.
+
+    Args:
+        call: What `Database.new_query` made.
+        database: The library's `Database`.
+        args: The method's arguments, `self` first.
+    """
+    link = database.link_held(args[0])
+    if link is None or link.call is not None:
+        return False
+    hot = link.active.hot
+    if type(call) is not hot.QueryCall:
+        # The core was changed meanwhile.
+        return False
+    call.recording = False
+    call.link, call.plan, call.kind = link, hot.QueryPlan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
+    call.span = trace.get_current_span()
+    link.call = call
+    return True
+
+
+def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
+    """What runs a call that was not begun: the method, or stock's code around it if one of its functions is replaced.
+
+    Args:
+        database: The library's `Database`.
+        call: What `Database.new_query` made.
+        args: The method's arguments, `self` first.
+        original: The method, or the coroutine that it returned.
+    """
+    active = database.active
+    if active is not None and active.replacements.exist():
+        instead = call_guarded(database.place, _by_stock, database, call, args, original)
+        if instead is not None:
+            return instead
+    return _resumed(original) if isinstance(original, CoroutineType) else original
+
+
+def _resumed(coroutine: Any) -> Any:
+    """A function that returns this coroutine."""
+    return lambda *_args, **_kwargs: coroutine
+
+
+def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
+    is_begun = isinstance(original, CoroutineType)
+    method = _resumed(original) if is_begun else original
+    held, link = args[0], database.link(database.connection_of(args[0]))
+    run = _run_unrecorded_async if is_begun or inspect.iscoroutinefunction(original) else _run_unrecorded
+    if link.call is None and not (link.is_driver and link.active.hot.outer_call() is not None):
+        inner = functools.partial(run, database, call, args, method)
+        made = link.plans.convention.around(original.__name__, held, inner)
+        if made is not None:
+            return lambda _self, *rest, **kwargs: made(*rest, **kwargs)
+    return method
+
+
+def _run_unrecorded(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
+    """Call the method: what it executes on this connection is part of it."""
+    call_guarded(database.place, enter_untold, call, database, args)
+    try:
+        result = method(args[0], *rest, **kwargs)
+        call.done(result)
+    except BaseException as error:
+        call.end_failed(error)
+        raise
+    return result
+
+
+async def _run_unrecorded_async(
+    database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any
+) -> Any:
+    """Likewise, for a method that returns an awaitable."""
+    call_guarded(database.place, enter_untold, call, database, args)
+    try:
+        result = await method(args[0], *rest, **kwargs)
+        call.done(result)
+    except BaseException as error:
+        call.end_failed(error)
+        raise
+    return result

@@ -1,0 +1,25 @@
+"""The attributes, names and metrics of the stock instrumentation, which ours replaces."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.db.dbapi import stock
+
+if TYPE_CHECKING:
+    from otel_fastpath.wrapping.library import Setup
+
+_STOCK: Final = "opentelemetry.instrumentation.psycopg"
+
+
+def given_keywords(_instrumentor: Any) -> dict[str, Any]:
+    """The keyword arguments that the stock instrumentor was given."""
+    return stock.given_keywords(sys.modules["psycopg"].connect)
+
+
+class StockConventions(stock.StockConventions):
+    """What the stock instrumentation emits, under its own scope."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup, _STOCK, "psycopg")

@@ -1,0 +1,1 @@
+"""The text of a query: its operations and tables, its comment and its parameters."""

@@ -1,0 +1,369 @@
+"""Wrappers of the methods that send a command or a pipeline: the shortest path, taken by every call."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.db.conventions import shortened
+from otel_fastpath.db.redis import commands, stock
+from otel_fastpath.db.redis.plans import DATABASE, LINK
+from otel_fastpath.db.redis.stock import StockConventions
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
+from otel_fastpath.wrapping import call as calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Holder = Callable[[Any], Any]
+
+# Commands that need attributes beyond those in the plan; the second two only for stock's.
+_PROCEDURES: Final = frozenset({"EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"})
+_TOLD_MORE: Final = _PROCEDURES | {"FT.CREATE", "FT.SEARCH"}
+# The client, the command and the first of its arguments.
+_WITH_ARGUMENT: Final = 3
+_LONGEST_PROCEDURE: Final = 64
+# How far below redis-py's script its command can be, with other people's wrappers between.
+_DEEPEST: Final = 24
+
+
+def _async_cluster_of(pipeline: Any) -> Any:
+    client = getattr(pipeline, "cluster_client", None)
+    return pipeline._client if client is None else client
+
+
+def _of_cluster_pubsub(pubsub: Any) -> Any:
+    pool = pubsub.connection_pool
+    return pubsub.cluster.nodes_manager if pool is None else pool
+
+
+def _itself(client: Any) -> Any:
+    return client
+
+
+# Where the link of a client is stored, and its pipelines': with its connections.
+POOL: Final[Holder] = attrgetter("connection_pool")
+CLUSTER: Final[Holder] = attrgetter("nodes_manager")
+ASYNC_CLUSTER: Final[Holder] = _itself
+ASYNC_CLUSTER_OF: Final[Holder] = _async_cluster_of
+CLUSTER_PUBSUB: Final[Holder] = _of_cluster_pubsub
+
+
+def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
+    """Begin the command of a client's method; returns whether it is instrumented.
+
+    Args:
+        call: What `Database.new_query` made.
+        holder_of: Returns the object that stores the link of such a client.
+        args: The method's arguments.
+    """
+    try:
+        active = DATABASE.active
+        if active is None:
+            return False
+        if active.replacements.exist():
+            call.has_more = True
+            return False
+        if active.hot.is_suppressed():
+            return False
+        holder = holder_of(args[0])
+        try:
+            # LINK
+            link = holder._otel_fastpath
+        except AttributeError:
+            link = None
+        if link is None or link.active is not active:
+            link = DATABASE.new_link(holder)
+        try:
+            plan = link.queries.get((args[1], len(args)))
+        except Exception as error:
+            faults.raise_interruption(error)
+            # redis-py says itself that this is no command, or the application's own object raises.
+            return False
+        if plan is None:
+            plan = link.plans.of_command(args)
+        has_begun: bool = active.hot.open_query(call, link, plan, 0, None)
+        # One link serves all connections of the pool: a command inside of a pipeline is told in any case.
+        link.call = None
+    except Exception as error:
+        faults.absorb_any(DATABASE.place, error)
+        return False
+    return has_begun
+
+
+def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:
+    """Begin a pipeline, likewise."""
+    return bool(call_guarded(DATABASE.place, _enter_commands, call, holder_of, args))
+
+
+def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
+    active = DATABASE.active
+    if active is None:
+        return False
+    if active.replacements.exist():
+        call.has_more = True
+        return False
+    if active.hot.is_suppressed():
+        return False
+    kind, every = _commands(args[0])
+    if not every and not active.is_same and not getattr(args[0], "watching", False):
+        # Nothing is sent.
+        return False
+    holder = holder_of(args[0])
+    link = getattr(holder, LINK, None)
+    if link is None or link.active is not active:
+        link = DATABASE.new_link(holder)
+    key = active.convention.key_of(kind, every)
+    plan = link.queries_with_arguments.get(key)
+    if plan is None:
+        plan = link.plans.of_batch(key, kind, every)
+    has_begun: bool = active.hot.open_query(call, link, plan, 0, None)
+    link.call = None
+    if has_begun and call.recording and not active.is_same:
+        try:
+            if len(every) != 1:
+                call.span.set_attribute("db.operation.batch.size", len(every))
+        except Exception as error:
+            # The call has begun, and is ended as any other.
+            faults.absorb_any(DATABASE.place, error)
+    return has_begun
+
+
+def _otherwise(method: str, args: Any, original: Any) -> Any:
+    """What runs a call that was not begun: see `calls.otherwise`."""
+    active = DATABASE.active
+    if active is None or not active.replacements.exist():
+        return original
+    return call_guarded(DATABASE.place, active.convention.around, method, args, original) or original
+
+
+def _commands(pipeline: Any) -> tuple[str, list[Any]]:
+    """The kind of a pipeline, and the arguments of each of its commands."""
+    stack = getattr(pipeline, "command_stack", None)
+    strategy = getattr(pipeline, "_execution_strategy", None)
+    if strategy is not None:
+        kind = commands.MULTI if type(strategy).__name__ == "TransactionStrategy" else commands.PIPELINE
+        return kind, [command.args for command in strategy._command_queue]
+    if stack is None:
+        # An asynchronous cluster's, before redis-py 6.
+        return commands.PIPELINE, [command.args for command in pipeline._command_stack]
+    own = vars(pipeline)
+    if own.get("transaction") or own.get("is_transaction") or own.get("explicit_transaction"):
+        return commands.MULTI, [command[0] for command in stack]
+    # A cluster's, before redis-py 6, are objects.
+    return commands.PIPELINE, [command[0] if type(command) is tuple else command.args for command in stack]
+
+
+def around_command(holder_of: Holder, original: Any) -> Any:
+    """Wrap a method that sends a command."""
+
+    @functools.wraps(original)
+    def execute_command(*args: Any, **kwargs: Any) -> Any:
+        call = DATABASE.new_query()
+        try:
+            if not _enter(call, holder_of, args):
+                host = _otherwise(stock.COMMAND, args, original) if call.has_more else original
+                return host(*args, **kwargs)
+            is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+                call_guarded_during(call, DATABASE.place, _creation, call, args)
+            result = original(*args, **kwargs)
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _search, call, args, result)
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
+        except BaseException as error:
+            try:
+                _fail(call, args, error)
+            finally:
+                # See `wrapping.call`: the first may have been interrupted.
+                call.end_failed(error)
+            raise
+        return result
+
+    return execute_command
+
+
+def around_async_command(holder_of: Holder, original: Any) -> Any:
+    """The same for a method that returns an awaitable."""
+
+    @functools.wraps(original)
+    async def execute_command(*args: Any, **kwargs: Any) -> Any:
+        call = DATABASE.new_query()
+        try:
+            if not _enter(call, holder_of, args):
+                host = _otherwise(stock.ASYNC_COMMAND, args, original) if call.has_more else original
+                return await host(*args, **kwargs)
+            is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
+            result = await original(*args, **kwargs)
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
+        except BaseException as error:
+            try:
+                _fail(call, args, error)
+            finally:
+                # See `wrapping.call`: the first may have been interrupted.
+                call.end_failed(error)
+            raise
+        return result
+
+    return execute_command
+
+
+def around_pipeline(holder_of: Holder, original: Any) -> Any:
+    """Wrap the method that sends a pipeline."""
+
+    @functools.wraps(original)
+    def execute(*args: Any, **kwargs: Any) -> Any:
+        call = DATABASE.new_query()
+        try:
+            if not _enter_pipeline(call, holder_of, args):
+                host = _otherwise(stock.PIPELINE, args, original) if call.has_more else original
+                return host(*args, **kwargs)
+            result = original(*args, **kwargs)
+            if DATABASE.is_curious:
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
+        except BaseException as error:
+            try:
+                _fail_pipeline(call, args, error)
+            finally:
+                # See `wrapping.call`: the first may have been interrupted.
+                call.end_failed(error)
+            raise
+        return result
+
+    return execute
+
+
+def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
+    """The same for a method that returns an awaitable."""
+
+    @functools.wraps(original)
+    async def execute(*args: Any, **kwargs: Any) -> Any:
+        call = DATABASE.new_query()
+        try:
+            if not _enter_pipeline(call, holder_of, args):
+                host = _otherwise(stock.ASYNC_PIPELINE, args, original) if call.has_more else original
+                return await host(*args, **kwargs)
+            result = await original(*args, **kwargs)
+            if DATABASE.is_curious:
+                call_guarded_during(call, DATABASE.place, _response, call, args, result)
+            call.done(result)
+        except BaseException as error:
+            try:
+                _fail_pipeline(call, args, error)
+            finally:
+                # See `wrapping.call`: the first may have been interrupted.
+                call.end_failed(error)
+            raise
+        return result
+
+    return execute
+
+
+def _request(call: Any, args: Any, kwargs: Any) -> None:
+    """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
+    active = call.link.active
+    if not call.recording:
+        return
+    if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
+        shown = args[2 : 2 + commands.MOST_SHOWN]
+        if call.is_timed:
+            call.parameters = shown
+        if active.options.parameters:
+            call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
+    if isinstance(active.convention, StockConventions):
+        active.convention.request(call, args, kwargs)
+    elif args[1] in _PROCEDURES and len(args) >= _WITH_ARGUMENT:
+        name = args[2].decode("utf-8", "replace") if isinstance(args[2], bytes) else str(args[2])
+        call.span.set_attribute("db.stored_procedure.name", name[:_LONGEST_PROCEDURE])
+
+
+def _response(call: Any, args: Any, result: Any) -> None:
+    """Call the hook that the stock instrumentation was given for responses."""
+    convention = call.link.active.convention
+    if call.recording and isinstance(convention, StockConventions):
+        convention.response(call, args, result)
+
+
+def _creation(call: Any, args: Any) -> None:
+    convention = call.link.active.convention
+    if call.recording and isinstance(convention, StockConventions):
+        convention.creation(call, args)
+
+
+def _search(call: Any, args: Any, result: Any) -> None:
+    convention = call.link.active.convention
+    if call.recording and isinstance(convention, StockConventions):
+        convention.search(call, args, result)
+
+
+def _fail(call: Any, args: Any, error: BaseException) -> None:
+    """End a command that raised this, if it has begun."""
+    if call._telemetry is None:
+        return
+    if call_guarded(DATABASE.place, _is_handled, error):
+        # redis-py sends the script and repeats the command.
+        call.done(None)
+        return
+    call_guarded(DATABASE.place, _keep_secret, call, args)
+    call.end_failed(error)
+
+
+def _fail_pipeline(call: Any, args: Any, error: BaseException) -> None:
+    """End a pipeline that raised this; the stock instrumentation has a response of one that must be repeated."""
+    if call._telemetry is not None and DATABASE.is_curious and type(error).__name__ == "WatchError":
+        call_guarded_during(call, DATABASE.place, _response, call, args, None)
+    call.end_failed(error)
+
+
+def _is_handled(error: BaseException) -> bool:
+    """Whether this says that the server does not have a script, to redis-py's own object for scripts."""
+    if type(error).__name__ != "NoScriptError":
+        return False
+    from redis.commands.core import AsyncScript, Script  # noqa: PLC0415  # a wrapper does not import its library
+
+    frame: Any = sys._getframe()
+    for _ in range(_DEEPEST):
+        frame = frame.f_back
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "__call__" and isinstance(frame.f_locals.get("self"), (Script, AsyncScript)):
+            return True
+    return False
+
+
+def _keep_secret(call: Any, args: Any) -> None:
+    """Record no exception, whose message may quote the command, for one that may have a password."""
+    telemetry = call._telemetry
+    if telemetry is None or not commands.is_secret(args[1]):
+        return
+    call._telemetry = calls.WrapperTelemetry(
+        telemetry.tracer,
+        telemetry.kind,
+        lambda error: telemetry.describe(error)._replace(recorded=False),
+        has_meter=telemetry.has_meter,
+    )
+
+
+def make_factory(original: Any) -> Any:
+    """Wrap what makes the stock wrappers of a client's methods: while ours is on, they only call what is below."""
+
+    @functools.wraps(original)
+    def factory(*args: Any, **kwargs: Any) -> Any:
+        traced = original(*args, **kwargs)
+
+        def traced_or_not(method: Any, client: Any, given: Any, options: Any) -> Any:
+            return traced(method, client, given, options) if DATABASE.active is None else method(*given, **options)
+
+        return traced_or_not
+
+    return factory

@@ -1,0 +1,40 @@
+"""Our own instrumentation of SQLAlchemy: its patches, and the instrumentation that it replaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from otel_fastpath.db.sqlalchemy import engines, pools, stock
+from otel_fastpath.db.sqlalchemy.engines import DATABASE
+from otel_fastpath.db.sqlalchemy.patches import PATCHES
+from otel_fastpath.wrapping.library import Library, Rival
+
+if TYPE_CHECKING:
+    from otel_fastpath.wrapping.library import Setup
+
+
+def _configure(setup: Setup) -> None:
+    engines.configure(setup)
+    pools.observe_usage(setup.providers)
+
+
+LIBRARY: Final = Library(
+    name="sqlalchemy",
+    why="Statements, transactions, connections and pools, for an eighth of what the stock instrumentation costs.",
+    patches=PATCHES,
+    configure=_configure,
+    read=DATABASE.read,
+    rivals=(
+        Rival(
+            "stock",
+            "opentelemetry.instrumentation.sqlalchemy:SQLAlchemyInstrumentor",
+            "opentelemetry-instrumentation-sqlalchemy>=0.65b0,<0.67",
+            given_keywords=stock.given_keywords,
+            silent=("sqlalchemy.commit", "sqlalchemy.rollback"),
+            # It refuses SQLAlchemy 2.1.
+            dependencies=("sqlalchemy >= 2.0, < 2.2",),
+        ),
+    ),
+    entry_points=frozenset({"sqlalchemy"}),
+    stop=DATABASE.stop,
+)

@@ -1,0 +1,40 @@
+"""The patch of `opentelemetry.instrumentation.aiohttp_server`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.http.closures import Closures
+from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock_sources import imported, requires, sources
+from otel_fastpath.patching.patch import Patch
+
+if TYPE_CHECKING:
+    from otel_fastpath.settings import Config
+
+_MODULE: Final = "opentelemetry.instrumentation.aiohttp_server"
+_TARGET: Final = f"{_MODULE}:create_aiohttp_middleware"
+_closures: Final = Closures("_middleware")
+
+
+def _make_factory(original: Any, _settings: Config) -> Any:
+    from otel_fastpath.http.aiohttp_server.middleware import make_factory  # noqa: PLC0415  # imports the instrumentation
+
+    return _closures.take_over(original, make_factory())
+
+
+PATCHES: Final = (
+    Patch(
+        name="aiohttp_server.request",
+        target=_TARGET,
+        why="Makes all attributes of each request, and redacts its URL twice; here what requests share is made once.",
+        make=_make_factory,
+        # Before, the names of spans and the routes were others.
+        requires=requires("aiohttp-server", "0.65b0"),
+        sources=sources(_TARGET) | imported(_MODULE, "redact_url", "redact_query_parameters", "sanitize_method"),
+        stock=STOCK["aiohttp_server.request"],
+        diversions=_closures.diversions,
+        needs_gil=False,
+        budgets=("aiohttp.web request",),
+    ),
+)

@@ -1,0 +1,58 @@
+# C types for the compiled twin of shapes.py.
+import cython
+
+from otel_fastpath.http.series_c cimport RequestLabels
+from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
+from otel_fastpath.trace.planning.plan_c cimport LazyAttributes
+
+cdef object unquote
+cdef object _semconv
+cdef object asgi
+cdef dict _asgi_globals
+cdef object METHODS
+cdef object redact_query_parameters
+cdef object redact_url
+cdef object needs_redaction
+cdef object bind
+cdef object keep
+cdef tuple _OLD
+cdef tuple _NEW
+cdef tuple _OF_A_REQUEST
+cdef object LONGEST
+cdef object MOST_LABELS
+
+cdef class OutcomeMetrics:
+    cdef readonly BoundHistogram duration_new
+    cdef readonly BoundHistogram duration_old
+    cdef readonly tuple request_sizes
+    cdef readonly tuple response_sizes
+
+cdef class ScopeShape:
+    cdef object _middleware
+    cdef dict _outcomes
+    cdef str _prefix
+    cdef dict _template
+    cdef bint _is_of_one
+    cdef readonly bint has_new
+    cdef readonly bint has_old
+    cdef readonly bint is_usable
+    cdef readonly RequestLabels labels
+    @cython.locals(made=dict)
+    cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
+    cpdef OutcomeMetrics outcome(self, object code, object error, object target, object route)
+
+cdef class Description(LazyAttributes):
+    cdef object _middleware
+    cdef object _route_function
+    cdef dict _scope
+    cdef ScopeShape _shape
+    cdef object _user_agent
+    cdef readonly object further
+    cdef prepare(self, object middleware, dict scope, ScopeShape shape, object user_agent, object route_function)
+    @cython.locals(attributes=dict)
+    cdef make(self)
+
+cdef tuple details(object middleware, dict scope, object route_function)
+
+cpdef fill(dict attributes, tuple keys, object path, object user_agent, object address, object port)
+cpdef redacted_query(object query)

@@ -1,0 +1,61 @@
+"""Which requests are excluded, as stock's `ExcludeList` decides, without making their URL again for each request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.util.http import ExcludeList
+
+from otel_fastpath.http.bounded import LONGEST
+from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.sources.guard import SkipError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def excludes(urls: Any) -> bool:
+    """Whether a list of excluded URLs can exclude anything."""
+    return bool(urls) and (type(urls) is not ExcludeList or bool(urls._excluded_urls))
+
+
+def search_of(urls: Any) -> Callable[[str], Any] | None:
+    """What finds out whether a client's URL is excluded; None: no URL is.
+
+    Raises:
+        SkipError: The list is not in stock's own class: stock's code decides.
+    """
+    if type(urls) is not ExcludeList:
+        raise SkipError(f"excluded URLs are in a {type(urls).__name__}")
+    return urls._regex.search if urls._excluded_urls else None
+
+
+class Exclusions:
+    """The decisions about the URLs that were seen.
+
+    Args:
+        urls: The list of excluded URLs.
+    """
+
+    __slots__ = ("_known", "urls")
+
+    def __init__(self, urls: Any) -> None:
+        self.urls = urls
+        self._known: dict[Any, bool] = {}
+
+    def is_excluded(self, key: tuple[Any, ...] | None, url: Callable[[], str]) -> bool:
+        """Whether a URL is excluded.
+
+        Args:
+            key: The texts from which the URL follows; None: it is not known what it follows from.
+            url: Makes the URL.
+        """
+        if type(self.urls) is not ExcludeList:
+            # It may ask who calls.
+            key = None
+        found = None if key is None else self._known.get(key)
+        if found is None:
+            found = bool(self.urls.url_disabled(url()))
+            if key is not None and sum([len(part) for part in key if part]) <= LONGEST:
+                keep(self._known, key, found)
+        return found

@@ -1,0 +1,81 @@
+# C types for the compiled twin of hooks.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.activations_c cimport Activation, OpenActivation
+from otel_fastpath.http.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.http.responses_c cimport ResponseTelemetry
+from otel_fastpath.http.series_c cimport RequestLabels, ApplicationMetrics
+
+cdef object perf_counter
+cdef object time_ns
+cdef object flask
+cdef object trace
+cdef object stock
+cdef object propagators
+cdef object otel_wsgi
+cdef object HTTP_ROUTE
+cdef object COLLECTING
+cdef object STOCK
+cdef object _REQUEST
+cdef object _BEFORE
+cdef object UNKNOWN
+cdef Facts _before
+cdef Facts _request
+cdef object Exclusions
+cdef object excludes
+cdef object REQUEST_HEADERS
+cdef object RESPONSE_HEADERS
+cdef object VARIABLES
+cdef object faults
+cdef object guarded
+cdef object _PLACE
+cdef object _SERVER
+cdef object _START_TIME
+cdef object _SPAN
+cdef object _ACTIVATION
+cdef object _CONTEXT
+cdef object _TOKEN
+cdef object _COMMENTS
+cdef object _OF_URL
+
+cdef _current_request()
+
+cdef class App:
+    cdef EnvironShapes _shapes
+    cdef object _twin
+    cdef public object exclusions
+    cdef public object response_hook
+    cdef public ApplicationMetrics series
+    cdef public object wsgi_app
+
+cdef class FlaskRequest(ResponseTelemetry):
+    cdef public App app
+    cdef public dict environ
+    cdef public bint is_traced
+    cdef public RequestLabels labels
+    cdef public object route
+    cdef public object start_response
+    cpdef serve(self)
+    cpdef record(self, object seconds)
+    cpdef answer(self, object status, object response_headers)
+    cdef _tell(self, object request, object span, object status, object response_headers)
+
+cdef class BeforeRequest:
+    cdef object _comments
+    cdef object _exclusions
+    cdef object _hook
+    cdef object _options
+    cdef EnvironShapes _shapes
+    cdef object _tracer
+    cdef object _twin
+    @cython.locals(shape=EnvironShape, attributes=dict)
+    cdef dict _start_span(self, object request, dict environ, Activation activation)
+    cdef _tell(self, object span, dict environ, dict attributes)
+    cdef _activate(self, object request, dict environ, Activation activation)
+    cdef dict _commented(self, object request)
+
+cdef class Teardown:
+    cdef object _twin
+    cdef bint _leave_span(self, object environ, object error) except -1
+    cdef bint _leave_span_after(self, object exc) except -1

@@ -1,0 +1,61 @@
+# C types for the compiled twin of outgoing.py.
+import cython
+
+from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
+
+cdef dict _trace_globals
+cdef dict _metrics_globals
+cdef object context_api
+cdef object faults
+cdef object call_guarded
+cdef object set_ip_on_next_http_connection
+cdef object _PLACE
+cdef object redact_url
+cdef object inject
+cdef object keep
+cdef object Context
+cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
+cdef object _STATE_KEY
+cdef object NonRecordingSpan
+cdef object ProxyTracer
+cdef object _BAGGAGE_KEY
+cdef tuple _SCHEMES
+
+cdef class ResponsePlan:
+    cdef public dict attributes
+    cdef public object error
+    cdef public dict metric
+    cdef public BoundHistogram new
+    cdef public BoundHistogram old
+    cpdef record(self, double seconds)
+
+cdef class CallShape:
+    cdef public dict answers
+    cdef public dict attributes
+    cdef public Py_ssize_t before
+    cdef public dict metric
+    cdef public object name
+    cpdef keep(self, object key, ResponsePlan answer)
+
+cdef class CallShapes:
+    cdef object _make
+    cdef dict _shapes
+    cdef tuple _url_keys
+    @cython.locals(shape=CallShape, end=Py_ssize_t)
+    cpdef CallShape find(self, str method, str url, str server=*)
+    @cython.locals(shape=CallShape)
+    cdef CallShape _new(self, tuple key, str url)
+    @cython.locals(made=dict)
+    cpdef dict attributes(self, CallShape shape, str url, dict captured=*)
+
+cpdef str redacted(str url)
+@cython.locals(made=dict)
+cpdef dict propagated()
+@cython.locals(fields=dict)
+cpdef propagate(object headers)
+cpdef bint has_no_sdk(object tracer) except -1
+cpdef suppress(object span)
+cpdef resume(object token)
+cpdef bint is_connecting() except -1
+cpdef connecting(object span)
+cpdef end_connecting(object manager)

@@ -1,0 +1,1 @@
+"""Log records: what they keep and how they are emitted."""

@@ -1,0 +1,397 @@
+"""From a log record's parts to the batch queue: `Logger.emit`, `BatchLogRecordProcessor.on_emit`. Compiled, too.
+
+The short way is taken if the logger's only processor is stock's batch processor, or if it has none, as with
+OTEL_LOGS_EXPORTER=none; `planner` works that out. In any other case stock's method runs. Errors of this code are
+reported, and stock's method runs instead, unless the record is in the queue already.
+"""
+
+from __future__ import annotations
+
+from sys import maxsize
+from typing import TYPE_CHECKING
+
+from opentelemetry import attributes as _attributes_api
+from opentelemetry._logs import LogRecord
+from opentelemetry._logs import _internal as _api
+from opentelemetry.attributes import BoundedAttributes
+from opentelemetry.sdk._logs import ReadWriteLogRecord
+from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext
+
+from otel_fastpath.compiled.helpers import get_item, is_clean, item, new_instance, read_clock
+from otel_fastpath.logs.records.bodies import copied
+from otel_fastpath.logs.refused import refuse
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.sights import Sights
+from otel_fastpath.trace.context.current_context import span_in
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.trace.planning.plan import enqueue
+from otel_fastpath.trace.spans.ending import batch_of
+from otel_fastpath.trace.spans.identity import Identity
+from otel_fastpath.trace.spans.span import is_context_known
+from otel_fastpath.trace.stack_traces import is_standard, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from opentelemetry.context import Context
+    from opentelemetry.sdk._logs import LogRecordLimits
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+    from otel_fastpath.compiled.facts import Facts
+    from otel_fastpath.trace.planning.plan import ProcessorQueue
+
+_api_globals = vars(_api)
+_attributes_globals = vars(_attributes_api)
+# Where a logger keeps its plan.
+PLAN = "_otel_fastpath_plan"
+# Types of attribute values that are stored unchanged, besides strings that are not too long.
+_ATOMS = frozenset({int, bool, float, bytes, type(None)})
+# Methods of a logger that are not called here.
+_METHODS = ("emit", "_is_enabled")
+# The loggers of which a record was seen.
+_sights = Sights()
+# How many records are left to stock before it is looked again whether the short way is open.
+_PATIENCE = 100
+# How many attributes describe an exception.
+_OF_AN_EXCEPTION = 3
+# How many fields stock's `LogRecord` has.
+_FIELDS = 12
+
+
+class Backoff:
+    """Whether the short way is open.
+
+    Attributes:
+        closed: How many records are still left to stock.
+    """
+
+    __slots__ = ("closed",)
+    closed: int
+
+    def close(self) -> None:
+        """Leave the next records to stock."""
+        self.closed = _PATIENCE
+
+
+class LogPlan(Backoff):
+    """What emitting a record needs to know of its logger, worked out once by `planner`.
+
+    It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
+    method; that is looked at again when it has not `size` items. The configuration and the resource are read for each
+    record. Without a processor, `batch` is None. Limits that are not set are `maxsize`.
+    """
+
+    __slots__ = (
+        "batch",
+        "facts",
+        "fields",
+        "has_stacks",
+        "limits",
+        "longest",
+        "metrics",
+        "most",
+        "record_class",
+        "scope",
+        "size",
+    )
+    batch: ProcessorQueue | None
+    facts: Facts
+    fields: dict[str, Any]
+    has_stacks: bool
+    limits: LogRecordLimits
+    longest: int
+    metrics: Any
+    most: int
+    record_class: type
+    scope: InstrumentationScope
+    size: int
+
+
+_make_plan: Callable[[object], LogPlan] | None = None
+_record_class: type | None = None
+
+
+def configure(make_plan: Callable[[object], LogPlan], record_class: type) -> None:
+    """Set the function that makes the plan of a logger, and the class of records."""
+    global _make_plan, _record_class
+    _make_plan = make_plan
+    _record_class = record_class
+
+
+def plan_of(logger: Any) -> LogPlan:
+    """The plan of a logger, which keeps it from its second record on: many have no more than one."""
+    fields = logger.__dict__
+    plan = get_item(fields, PLAN)
+    if not isinstance(plan, LogPlan):
+        plan = _make_plan(logger)  # type: ignore[misc]  # set before this is called
+        if _sights.note(id(logger)):
+            fields[PLAN] = plan
+    return plan
+
+
+def try_open(plan: LogPlan) -> bool:
+    """Whether the short way is open for a record of the logger now."""
+    if plan.closed > 0:
+        plan.closed -= 1
+        if plan.closed <= 0:
+            plan.fields.pop(PLAN, None)
+        return False
+    if not plan.facts.hold() or (len(plan.fields) != plan.size and _look_for_methods(plan)):
+        plan.close()
+        return False
+    if not plan.fields["_logger_config"].is_enabled:
+        return False
+    batch = plan.batch
+    # For all that is unusual, stock logs a warning.
+    return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
+
+
+def _look_for_methods(plan: LogPlan) -> bool:
+    """Whether a method was set on the logger."""
+    for name in _METHODS:
+        if name in plan.fields:
+            return True
+    plan.size = len(plan.fields)
+    return False
+
+
+def span_context_in(context: Context | None) -> SpanContext | None:
+    """The span context of a record that is emitted in this context (None: the current one); None if stock knows."""
+    span = span_in(context)
+    if span is None:
+        return INVALID_SPAN_CONTEXT
+    if isinstance(span, Identity) and is_context_known():
+        found = span.span_context()
+    elif type(span) is NonRecordingSpan:
+        found = span._context
+    else:
+        return None if isinstance(span, Span) else INVALID_SPAN_CONTEXT
+    return found if type(found) is SpanContext else None
+
+
+def send(
+    plan: LogPlan,
+    context: SpanContext,
+    timestamp: int | None,
+    observed: int,
+    number: Any,
+    text: str | None,
+    body: Any,
+    attributes: dict[str, object] | None,
+    event_name: Any,
+    exception: BaseException | None,
+) -> None:
+    """Queue a record of these parts."""
+    if plan.metrics is not None:
+        plan.metrics.emit_log()
+    batch = plan.batch
+    if batch is None:
+        return
+    record = new_instance(plan.record_class)  # type: ignore[var-annotated]  # a `RecordState`
+    record.timestamp = timestamp
+    record.observed_timestamp = observed
+    record.trace_id = item(context, 0)
+    record.span_id = item(context, 1)
+    record.trace_flags = item(context, 3)
+    record.severity_number = number
+    record.severity_text = text
+    record.body = body if type(body) is str else copied(body)
+    record.attribute_store = attributes
+    record.bounded_attributes = None
+    record.event_name = event_name
+    record.exception = exception
+    record.resource = plan.fields["_resource"]
+    record.instrumentation_scope = plan.scope
+    record.limits = plan.limits
+    record.made = None
+    enqueue(batch, record)
+
+
+def cleaned(attributes: dict[str, Any], longest: int) -> dict[str, object]:
+    """The attributes with the values that stock's function makes of those that cannot be stored as they are."""
+    clean = _attributes_globals["_clean_attribute_value"]
+    most = None if longest == maxsize else longest
+    kept = {}
+    for key, value in attributes.items():
+        kind = type(value)
+        is_kept = len(value) <= longest if kind is str else kind in _ATOMS
+        kept[key] = value if is_kept else clean(value, most)
+    return kept
+
+
+def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
+    """Make the replacement for `Logger.emit`. It raises nothing: what is wrong with a record is logged once."""
+    switch = Switch()
+
+    def emit(
+        self: Any,
+        record: Any = None,
+        *,
+        timestamp: int | None = None,
+        observed_timestamp: int | None = None,
+        context: Context | None = None,
+        severity_number: Any = None,
+        severity_text: str | None = None,
+        body: Any = None,
+        attributes: Any = None,
+        event_name: str | None = None,
+        exception: BaseException | None = None,
+    ) -> None:
+        inert = is_inert(switch)
+        try:
+            is_in_parts = record is None and not inert
+            if is_in_parts and try_emit(
+                self,
+                timestamp,
+                observed_timestamp,
+                context,
+                severity_number,
+                severity_text,
+                body,
+                attributes,
+                event_name,
+                exception,
+            ):
+                return
+        except Exception as error:
+            if _report_refusal(error):
+                return
+        try:
+            original(
+                self,
+                record,
+                timestamp=timestamp,
+                observed_timestamp=observed_timestamp,
+                context=context,
+                severity_number=severity_number,
+                severity_text=severity_text,
+                body=body,
+                attributes=attributes,
+                event_name=event_name,
+                exception=exception,
+            )
+        except Exception as error:
+            if inert:
+                raise
+            refuse("Logger.emit", error)
+
+    return patching(original, emit, switch)
+
+
+def _report_refusal(error: Exception) -> bool:
+    """Report the error; return whether it is the record's, which stock's method cannot emit either."""
+    if faults.ours(error):
+        faults.report("Logger.emit", error)
+        return False
+    refuse("Logger.emit", error)
+    return True
+
+
+def try_emit(
+    logger: Any,
+    timestamp: int | None,
+    observed: int | None,
+    context: Context | None,
+    number: Any,
+    text: str | None,
+    body: Any,
+    attributes: Any,
+    event_name: str | None,
+    exception: BaseException | None,
+) -> bool:
+    """Emit a record of these parts; False if stock's method must do it."""
+    plan = plan_of(logger)
+    if not try_open(plan) or (attributes is not None and type(attributes) is not dict):
+        return False
+    kept = None
+    if attributes:
+        kept = attributes.copy()
+        state = is_clean(kept, plan.longest)
+        room = plan.most if exception is None else plan.most - _OF_AN_EXCEPTION
+        if state < 0 or len(kept) > room or (state == 0 and exception is not None):
+            return False
+        if state == 0:
+            kept = cleaned(kept, plan.longest)
+    if exception is not None:
+        first = _exception_attributes(plan, exception)
+        if first is None:
+            return False
+        if kept is not None:
+            first.update(kept)
+        kept = first
+    found = span_context_in(context or None)
+    if found is None:
+        return False
+    if observed is None:
+        observed = read_clock(_api_globals)
+    send(plan, found, timestamp, observed, number, text, body, kept, event_name, exception)
+    return True
+
+
+def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, object] | None:
+    """The attributes of an exception; None if stock must make them."""
+    if (
+        not plan.has_stacks
+        or plan.longest != maxsize
+        or plan.most < _OF_AN_EXCEPTION
+        or not isinstance(exception, BaseException)
+        or not is_standard()
+    ):
+        return None
+    kind = type(exception)
+    module = kind.__module__
+    return {
+        "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
+        "exception.message": faults.text_of(exception),
+        "exception.stacktrace": snapshot(exception, ()),
+    }
+
+
+def bind_on_emit(original: Callable[..., object]) -> Callable[..., object]:
+    """Make the replacement for `BatchLogRecordProcessor.on_emit`, for records that other processors have seen."""
+    switch = Switch()
+
+    def on_emit(self: Any, log_record: Any) -> object:
+        try:
+            if not is_inert(switch) and _try_queue(self, log_record):
+                return None
+        except Exception as error:
+            faults.absorb("BatchLogRecordProcessor.on_emit", error)
+        return original(self, log_record)
+
+    return patching(original, on_emit, switch)
+
+
+def _try_queue(processor: Any, whole: Any) -> bool:
+    """Queue a copy of the record; False if stock's method must do it."""
+    batch = batch_of(processor)
+    if batch is None or type(whole) is not ReadWriteLogRecord or whole.resource is None:
+        return False
+    inner = whole.log_record
+    if type(inner) is not LogRecord:
+        return False
+    fields = inner.__dict__
+    attributes = fields["attributes"]
+    if type(attributes) is not BoundedAttributes or len(fields) != _FIELDS:
+        return False
+    record = new_instance(_record_class)  # type: ignore[arg-type, var-annotated]  # set before this is called
+    record.timestamp = fields["timestamp"]
+    record.observed_timestamp = fields["observed_timestamp"]
+    record.trace_id = fields["trace_id"]
+    record.span_id = fields["span_id"]
+    record.trace_flags = fields["trace_flags"]
+    record.severity_number = fields["severity_number"]
+    record.severity_text = fields["severity_text"]
+    record.body = copied(fields["body"])
+    record.attribute_store = None
+    # The very same one, as stock's copy has it.
+    record.bounded_attributes = attributes
+    record.event_name = fields["event_name"]
+    record.exception = fields["exception"]
+    record.resource = whole.resource
+    record.instrumentation_scope = whole.instrumentation_scope
+    record.limits = whole.limits
+    record.made = None
+    enqueue(batch, record)
+    return True

@@ -1,0 +1,98 @@
+# C types for the compiled twin of emitting.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.compiled.sharing_c cimport shared_size
+from otel_fastpath.logs.records.record_c cimport RecordState
+from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
+
+cdef Py_ssize_t maxsize
+cdef object LogRecord
+cdef object BoundedAttributes
+cdef object ReadWriteLogRecord
+cdef object INVALID_SPAN_CONTEXT
+cdef object NonRecordingSpan
+cdef object Span
+cdef object SpanContext
+cdef object faults
+cdef object Sights
+cdef object refuse
+cdef object is_standard
+cdef object snapshot
+cdef dict _api_globals
+cdef dict _attributes_globals
+cdef str PLAN
+cdef frozenset _ATOMS
+cdef tuple _METHODS
+cdef object _sights
+cdef int _PATIENCE
+cdef int _OF_AN_EXCEPTION
+cdef int _FIELDS
+cdef object _make_plan
+cdef object _record_class
+
+cdef class Backoff:
+    cdef public int closed
+    cpdef close(self)
+
+cdef class LogPlan(Backoff):
+    cdef public ProcessorQueue batch
+    cdef public Facts facts
+    cdef public dict fields
+    cdef public bint has_stacks
+    cdef public object limits
+    cdef public Py_ssize_t longest
+    cdef public object metrics
+    cdef public Py_ssize_t most
+    cdef public object record_class
+    cdef public object scope
+    cdef public shared_size size
+
+@cython.locals(fields=dict)
+cdef LogPlan plan_of(object logger)
+
+@cython.locals(batch=ProcessorQueue)
+cdef bint try_open(LogPlan plan) except -1
+
+cdef bint _look_for_methods(LogPlan plan) except -1
+
+cdef span_context_in(object context)
+
+@cython.locals(batch=ProcessorQueue, record=RecordState)
+cdef send(
+    LogPlan plan,
+    object context,
+    object timestamp,
+    object observed,
+    object number,
+    object text,
+    object body,
+    dict attributes,
+    object event_name,
+    object exception,
+)
+
+cdef object copied
+
+
+@cython.locals(kept=dict)
+cdef dict cleaned(dict attributes, Py_ssize_t longest)
+
+@cython.locals(plan=LogPlan, kept=dict, first=dict, state=int, room=Py_ssize_t)
+cdef bint try_emit(
+    object logger,
+    object timestamp,
+    object observed,
+    object context,
+    object number,
+    object text,
+    object body,
+    object attributes,
+    object event_name,
+    object exception,
+) except -1
+
+cdef dict _exception_attributes(LogPlan plan, object exception)
+
+@cython.locals(batch=ProcessorQueue, fields=dict, record=RecordState)
+cdef bint _try_queue(object processor, object whole) except -1

@@ -1,0 +1,1 @@
+"""Instruments: what a measurement does, and the series that it goes to."""

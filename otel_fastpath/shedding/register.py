@@ -1,0 +1,60 @@
+"""The feature of the guard, which is started if the settings name a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from otel_fastpath.patching.feature import Feature
+from otel_fastpath.patching.patch import Row, State
+from otel_fastpath.shedding import clocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from otel_fastpath.settings import Config
+
+NAME: Final = "guard"
+_WHY: Final = "Holds telemetry to a share of the CPU."
+_NOT_SET: Final = "max_cpu is not set"
+
+
+class _GuardFeature(Feature):
+    def start(self, settings: Config, off: Callable[[str], str | None], providers: Mapping[str, Any]) -> None:
+        global _state, _reason
+        self.stop()
+        reason = off(NAME) or (None if settings.max_cpu else _NOT_SET)
+        if reason is not None:
+            _state, _reason = State.OFF, reason
+            return
+        reason = clocks.why_not()
+        if reason:
+            _state, _reason = State.SKIPPED, reason
+            return
+        from otel_fastpath.shedding import keeper  # noqa: PLC0415  # not imported by a process without a limit
+
+        keeper.start(settings.max_cpu, providers.get("tracer_provider"), providers.get("meter_provider"))
+        _state, _reason = State.APPLIED, ""
+
+    def stop(self) -> None:
+        global _state, _reason
+        if _state is State.APPLIED:
+            from otel_fastpath.shedding import keeper  # noqa: PLC0415  # as above
+
+            _state, _reason = State.OFF, "uninstrumented"
+            keeper.stop()
+
+    def status(self, *, loads: bool = True) -> list[Row]:  # noqa: ARG002  # nothing is loaded for it
+        reason = _reason
+        if _state is State.APPLIED:
+            from otel_fastpath.shedding import keeper  # noqa: PLC0415  # as above
+
+            running = keeper.keeper()
+            reason = "" if running is None else running.describe()
+        return [Row(NAME, "opentelemetry.sdk", _state, reason, _WHY)]
+
+
+_state: State = State.OFF
+_reason = _NOT_SET
+
+FEATURE: Final = _GuardFeature(NAME, without="Telemetry is not held to a share of the CPU.")

@@ -1,0 +1,156 @@
+"""`otel-fastpath bench --url`: a service of the user's under load, three ways in turns."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from otel_fastpath.tools.bench import saving
+from otel_fastpath.tools.bench.turns import WAYS, Turn, Turns
+from otel_fastpath.tools.budget import declare, environment
+from otel_fastpath.tools.budget.outputs import UsageError, write
+from otel_fastpath.tools.budget.results import SCHEMA, Exit
+from otel_fastpath.tools.common import cpu
+from otel_fastpath.tools.common.loopback import AllowError, is_here
+from otel_fastpath.tools.common.program import BARE, FASTPATH, STOCK, ProgramError, without_dashes
+from otel_fastpath.tools.common.render import progress
+from otel_fastpath.tools.common.render import report as rendering
+from otel_fastpath.tools.common.render.document import BAD, GOOD, PLAIN, UNSURE, Cell, Document, Table, figure
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from otel_fastpath.tools.bench.saving import EstimatedSaving
+
+_COLUMNS: Final = (
+    "way",
+    ">requests/s",
+    ">CPU us a request",
+    ">telemetry adds",
+    ">of stock's",
+    ">spans a request",
+    ">failed requests",
+)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit status."""
+    command = _command(options)
+    rounds = options.rounds or saving.LEAST_ROUNDS
+    turns: dict[str, list[Turn]] = defaultdict(list)
+    show = progress.bar(sys.stderr, wanted=not options.no_progress)
+    total = rounds * len(WAYS)
+    try:
+        with Turns(options, command) as running:
+            way = ""
+            try:
+                running.look()
+                for number in range(total):
+                    # Each way is the first one in some round: the machine's state changes.
+                    way = WAYS[(number + number // len(WAYS)) % len(WAYS)]
+                    show(number, total, way)
+                    turns[way].append(running.turn(way))
+            except ProgramError as error:
+                show(total, total, "")
+                lines = [": ".join(filter(None, (way, str(error)))), *running.notes()]
+                sys.stderr.write("".join(f"otel-fastpath bench: {line}\n" for line in lines))
+                return int(Exit.NOT_MEASURED)
+            show(total, total, "")
+            notes = (_set_up(running), *running.notes())
+    except AllowError as error:
+        raise UsageError(str(error)) from None
+    found = saving.estimate(*([each.microseconds for each in turns[way]] for way in WAYS))
+    facts = environment.facts(declare.DEFAULT_DISTRIBUTIONS)
+    machine = {
+        "schema": SCHEMA,
+        "url": options.url,
+        "facts": facts,
+        "ways": {way: [each._asdict() for each in turns[way]] for way in WAYS},
+        "saved": found.value if found.is_clear else None,
+        "interval": found.interval,
+        "notes": notes,
+    }
+    write(options, _document(turns, found, options.url, rendering.facts(facts), notes), machine)
+    return int(Exit.HELD if _is_clear(found) else Exit.INCONCLUSIVE)
+
+
+def _command(options: argparse.Namespace) -> tuple[str, ...]:
+    parts = urlsplit(options.url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UsageError(f"--url {options.url}: expected a URL such as http://127.0.0.1:8000/orders")
+    if not is_here(parts.hostname):
+        raise UsageError(f"--url {options.url}: expected a URL of this machine, such as http://127.0.0.1:8000/orders")
+    command = without_dashes(options.command)
+    if not command:
+        raise UsageError("--url: expected the command that starts the service, e.g. uvicorn app:app")
+    if options.clients < 1 or not options.seconds > 0:
+        raise UsageError("--clients and --seconds: expected numbers above 0")
+    if why := cpu.why_not():
+        raise UsageError(f"--url: {why}")
+    return command
+
+
+def _set_up(running: Turns) -> str:
+    if running.program.is_as_it_is or running.program.is_launched:
+        return (
+            "stock is the command as given, which sets OpenTelemetry up; bare is the same with OTEL_SDK_DISABLED=true "
+            "and no instrumentation; fastpath adds otel-fastpath"
+        )
+    return "stock is the command under opentelemetry-instrument, bare the command alone; fastpath adds otel-fastpath"
+
+
+def _document(
+    turns: Mapping[str, Sequence[Turn]], found: EstimatedSaving, url: str, facts: Any, notes: tuple[str, ...]
+) -> Document:
+    few = len(turns[BARE]) < saving.LEAST_ROUNDS
+    return Document(
+        title=f"What telemetry costs this service: {url}",
+        summary=_summary(found),
+        tables=(Table(_COLUMNS, tuple(_row(turns[way], way, found) for way in WAYS)),),
+        facts=facts,
+        notes=(
+            "medians over the rounds on this machine at this moment; the telemetry was received on this machine",
+            "CPU is that of the service and its workers, user and system",
+            *([f"--rounds {saving.LEAST_ROUNDS} or more give an interval"] if few else []),
+            *notes,
+        ),
+    )
+
+
+def _row(rounds: Sequence[Turn], way: str, found: EstimatedSaving) -> tuple[Cell, ...]:
+    cost = {BARE: found.bare, STOCK: found.stock, FASTPATH: found.fastpath}[way]
+    more, share = "", ""
+    if way != BARE:
+        more = figure(round(cost - found.bare, 1))
+        share = "-" if not found.is_clear else "100%" if way == STOCK else f"{1 - found.value:.0%}"
+    spans = median(each.received.get("traces", 0) / each.requests for each in rounds)
+    failed = sum(each.failed for each in rounds)
+    return (
+        Cell(way),
+        Cell(figure(round(median(each.rate for each in rounds)))),
+        Cell(figure(round(cost, 1))),
+        Cell(more),
+        Cell(share),
+        Cell(figure(round(spans, 1))),
+        Cell(str(failed), BAD if failed else PLAIN),
+    )
+
+
+def _is_clear(found: EstimatedSaving) -> bool:
+    return found.is_clear and found.fastpath > found.bare
+
+
+def _summary(found: EstimatedSaving) -> Cell:
+    if not found.is_clear:
+        return Cell("the cost of stock OpenTelemetry cannot be told from noise: use more --seconds or --rounds", UNSURE)
+    if not _is_clear(found):
+        return Cell("the cost with otel-fastpath cannot be told from noise: use more --seconds or --rounds", UNSURE)
+    text = f"otel-fastpath takes away {found.value:.0%} of what telemetry costs"
+    if found.interval is None:
+        return Cell(f"{text} ({saving.LEAST_ROUNDS} rounds or more say how sure that is)", PLAIN)
+    low, high = found.interval
+    return Cell(f"{text} ({low:.0%} to {high:.0%} with 90% confidence)", GOOD if low > 0 else UNSURE)

@@ -1,0 +1,1 @@
+"""Which code a sample belongs to, and what could be saved."""

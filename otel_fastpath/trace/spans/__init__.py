@@ -1,0 +1,1 @@
+"""Spans: what they keep, how they change and how they end."""

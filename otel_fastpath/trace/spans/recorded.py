@@ -1,0 +1,231 @@
+"""What a span records, and its read-only copy. Plain Python; compiled as `recorded_c` with the types of its `.pxd`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from opentelemetry.sdk.trace import ReadableSpan
+
+from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.helpers import copied, get_item, new_instance
+from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.lazy import DROPPED, Lazy
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.spans.identity import Identity
+from otel_fastpath.trace.stock_sources import as_defined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from opentelemetry.attributes import BoundedAttributes
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import Event, SpanLimits
+    from opentelemetry.sdk.util import BoundedList
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    from opentelemetry.trace import Link, SpanContext, SpanKind
+    from opentelemetry.trace.status import Status
+
+    from otel_fastpath.trace.planning import plan as plans
+
+
+_stock_attributes: Callable[[object], object] = ReadableSpan.attributes.fget  # type: ignore[attr-defined]  # a property
+_showing = Facts([(ReadableSpan, "attributes", as_defined(ReadableSpan, "attributes"))])
+
+
+class EventState:
+    """The recorded part of an event. Combined with `opentelemetry.sdk.trace.Event` in `span_classes`."""
+
+    __slots__ = ("_name", "_timestamp", "attribute_store", "bounded_attributes", "limits")
+    _name: str
+    _timestamp: int
+    attribute_store: dict[str, object]
+    bounded_attributes: BoundedAttributes | None
+    limits: SpanLimits
+
+
+class Recorded(Identity):
+    """The recorded part of a span. Combined with `opentelemetry.sdk.trace.ReadableSpan` in `span_classes`.
+
+    A `bounded_*` attribute is None until stock's own container is needed, which then holds the data of the store.
+    """
+
+    __slots__ = (
+        "_end_time",
+        "_instrumentation_scope",
+        "_kind",
+        "_name",
+        "_parent",
+        "_resource",
+        "_start_time",
+        "_status",
+        "attribute_store",
+        "bounded_attributes",
+        "bounded_events",
+        "bounded_links",
+        "event_store",
+        "plan",
+    )
+    _end_time: int | None
+    _instrumentation_scope: InstrumentationScope
+    _kind: SpanKind
+    _name: str
+    _parent: SpanContext | None
+    _resource: Resource
+    _start_time: int | None
+    _status: Status
+    attribute_store: dict[str, object]
+    bounded_attributes: BoundedAttributes | None
+    bounded_events: BoundedList[Event] | None
+    bounded_links: BoundedList[Link] | None
+    event_store: list[EventState] | None
+    plan: plans.TracerPlan
+
+
+class SpanState(Recorded):
+    """A span that records. Combined with `opentelemetry.sdk.trace._Span` in `span_classes`.
+
+    `lock` is None until stock's own code is called, which holds it from checking the end time until its change.
+    """
+
+    __slots__ = ("_record_end_metrics", "_record_exception", "_set_status_on_exception", "lock")
+    _record_end_metrics: Callable[[], None] | None
+    _record_exception: bool
+    _set_status_on_exception: bool
+    lock: AbstractContextManager[object] | None
+
+
+class ReadOnlyState(Recorded):
+    """A span as it was when it ended. Combined with `opentelemetry.sdk.trace.ReadableSpan` in `span_classes`.
+
+    `origin` is the span; the two share the containers, also those that are created later.
+    """
+
+    __slots__ = ("origin",)
+    origin: SpanState
+
+
+@critical_section
+def read_only_copy(span: SpanState, kind: type[ReadOnlyState]) -> ReadOnlyState:
+    """The span as it is now, as an instance of this class."""
+    copy = new_instance(kind)
+    copy.origin = span
+    copy.trace, copy.drawn, copy.made_context = span.trace, span.drawn, span.made_context
+    copy.trace_flags, copy.trace_state, copy.plan = span.trace_flags, span.trace_state, span.plan
+    copy._name, copy._kind, copy._parent, copy._status = span._name, span._kind, span._parent, span._status
+    copy._start_time, copy._end_time = span._start_time, span._end_time
+    copy._resource, copy._instrumentation_scope = span._resource, span._instrumentation_scope
+    copy.attribute_store, copy.bounded_attributes = span.attribute_store, span.bounded_attributes
+    copy.event_store, copy.bounded_events, copy.bounded_links = (
+        span.event_store,
+        span.bounded_events,
+        span.bounded_links,
+    )
+    return copy
+
+
+def share_containers(copy: ReadOnlyState) -> None:
+    """Give the copy the containers that its span has got since; they hold the same data."""
+    _share(copy, copy.origin)
+
+
+@critical_section
+def _share(copy: ReadOnlyState, origin: SpanState) -> None:
+    # The other span is looked at in a section of its own; what it has then, it keeps.
+    if copy.bounded_attributes is None:
+        copy.bounded_attributes = _bounded_attributes(origin, copy.attribute_store)
+    if copy.bounded_events is None:
+        copy.bounded_events = _bounded_events(origin, copy.event_store)
+    if copy.bounded_links is None:
+        copy.bounded_links = _bounded_links(origin)
+
+
+@critical_section
+def _bounded_attributes(span: SpanState, store: dict[str, object]) -> BoundedAttributes | None:
+    return span.bounded_attributes if span.attribute_store is store else None
+
+
+@critical_section
+def _bounded_events(span: SpanState, store: list[EventState] | None) -> BoundedList[Event] | None:
+    return span.bounded_events if span.event_store is store else None
+
+
+@critical_section
+def _bounded_links(span: SpanState) -> BoundedList[Link] | None:
+    return span.bounded_links
+
+
+def attributes_of(span: Recorded) -> object:
+    """The attributes of a span, as `ReadableSpan.attributes` shows them."""
+    try:
+        shown = _shown(span)
+    except Exception as error:
+        faults.absorb("Span.attributes", error)
+        shown = _stock_attributes(span)
+    return shown
+
+
+@critical_section
+def _final_store(span: Recorded) -> dict[str, object] | None:
+    """The attributes of a span that has ended, unless stock's container has them."""
+    return span.attribute_store if span._end_time is not None and span.bounded_attributes is None else None
+
+
+@critical_section
+def copied_attributes(span: Recorded) -> dict[str, object]:
+    """A copy of the attributes that are stored now."""
+    return copied(span.attribute_store)
+
+
+@critical_section
+def copied_events(span: Recorded) -> tuple[EventState, ...]:
+    """The events that are stored now."""
+    return tuple(span.event_store or ())
+
+
+@critical_section
+def stored_attribute(span: Recorded, key: str) -> object:
+    """The value that is stored under the key now.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return span.attribute_store[key]
+
+
+@critical_section
+def replace_attribute(span: Recorded, key: str, value: object, made: object) -> None:
+    """Store another value under the key, or `DROPPED`: nothing; unless the key has got a new value meanwhile."""
+    store = span.attribute_store
+    if get_item(store, key) is not value:
+        return
+    if made is DROPPED:
+        del store[key]
+    else:
+        store[key] = made
+
+
+@critical_section
+def publish_attributes(span: Recorded, bounded: Any, is_filled: bool) -> Any:
+    """Give the span stock's container, unless it has one; return the one that it has."""
+    if span.bounded_attributes is None:
+        if not is_filled:
+            # The store may have been replaced since the container was made around it.
+            bounded._dict = span.attribute_store
+        span.bounded_attributes = bounded
+    return span.bounded_attributes
+
+
+def _shown(span: Recorded) -> object:
+    if isinstance(span, ReadOnlyState):
+        share_containers(span)
+    store = _final_store(span) if _showing.hold() else None
+    if store is not None:
+        for value in store.values():
+            if isinstance(value, Lazy):
+                break
+        else:
+            return MappingProxyType(store)
+    return span.shown_attributes()  # type: ignore[attr-defined]  # of the class that `span_classes` makes

@@ -1,0 +1,78 @@
+# C types for the compiled twin of recorded.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.trace.spans.identity_c cimport Identity
+from otel_fastpath.trace.planning.plan_c cimport TracerPlan
+
+cdef object MappingProxyType
+cdef object ReadableSpan
+cdef object DROPPED
+cdef object Lazy
+cdef object faults
+cdef object as_defined
+cdef object _stock_attributes
+cdef Facts _showing
+
+cdef class EventState:
+    cdef public object _name
+    cdef public object _timestamp
+    cdef public dict attribute_store
+    cdef public object bounded_attributes
+    cdef public object limits
+
+cdef class Recorded(Identity):
+    cdef public object _end_time
+    cdef public object _instrumentation_scope
+    cdef public object _kind
+    cdef public object _name
+    cdef public object _parent
+    cdef public object _resource
+    cdef public object _start_time
+    cdef public object _status
+    cdef public dict attribute_store
+    cdef public object bounded_attributes
+    cdef public object bounded_events
+    cdef public object bounded_links
+    cdef public list event_store
+    cdef public TracerPlan plan
+
+cdef class SpanState(Recorded):
+    cdef public object _record_end_metrics
+    cdef public object _record_exception
+    cdef public object _set_status_on_exception
+    cdef public object lock
+
+cdef class ReadOnlyState(Recorded):
+    cdef public SpanState origin
+
+@cython.locals(copy=ReadOnlyState)
+cpdef ReadOnlyState read_only_copy(SpanState span, object kind)
+
+cpdef share_containers(ReadOnlyState copy)
+
+cdef _share(ReadOnlyState copy, SpanState origin)
+
+cdef _bounded_attributes(SpanState span, dict store)
+
+cdef _bounded_events(SpanState span, list store)
+
+cdef _bounded_links(SpanState span)
+
+cdef dict _final_store(Recorded span)
+
+cpdef dict copied_attributes(Recorded span)
+
+cpdef tuple copied_events(Recorded span)
+
+cpdef stored_attribute(Recorded span, object key)
+
+@cython.locals(store=dict)
+cpdef replace_attribute(Recorded span, object key, object value, object made)
+
+cpdef publish_attributes(Recorded span, object bounded, bint is_filled)
+
+cpdef attributes_of(Recorded span)
+
+@cython.locals(store=dict)
+cdef _shown(Recorded span)

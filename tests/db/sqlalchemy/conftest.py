@@ -1,0 +1,51 @@
+"""SQLAlchemy as an application has it, wrapped by us with both cores in turn: on sqlite, or on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
+from opentelemetry.instrumentation.sqlalchemy.engine import EngineTracer
+
+from otel_fastpath.db.sqlalchemy import LIBRARY
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sqlalchemy_tables import METADATA, T
+
+
+@pytest.fixture
+def engine():
+    """An engine on sqlite, in memory, with a table `t` of ten rows, made before it is wrapped."""
+    made = sa.create_engine("sqlite://")
+    with made.begin() as connection:
+        METADATA.create_all(connection)
+        connection.execute(T.insert(), [{"v": f"row {number}"} for number in range(1, 11)])
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def url(database_url):
+    """The URL of the PostgreSQL, for a driver: `url("asyncpg")`."""
+    return lambda driver: sa.make_url(database_url).set(drivername=f"postgresql+{driver}")
+
+
+@pytest.fixture
+def stock_instrumentor(emulated, monkeypatch):
+    """The stock instrumentor, as in a new process, which works with every release of SQLAlchemy."""
+    emulated(LIBRARY)
+    SQLAlchemyInstrumentor._instance = None
+    EngineTracer._remove_event_listener_params = []
+    # What it would do if it did not refuse SQLAlchemy 2.1.
+    monkeypatch.setattr(SQLAlchemyInstrumentor, "_check_dependency_conflicts", lambda _: None)
+    made = SQLAlchemyInstrumentor()
+    yield made
+    if made.is_instrumented_by_opentelemetry:
+        made.uninstrument()
+    SQLAlchemyInstrumentor._instance = None
+    gc.collect()

@@ -1,0 +1,163 @@
+"""What a database says of itself: where its links are, and that one library's set-up is not another's."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from otel_fastpath.db import calls
+from otel_fastpath.db.database import Database
+from otel_fastpath.db.servers import Server, System
+from otel_fastpath.wrapping.library import Setup
+
+# Where links are -> a connection that keeps one there.
+PLACES = {
+    "otel_fastpath_link": SimpleNamespace,
+    "protocol.link": lambda: SimpleNamespace(protocol=SimpleNamespace()),
+}
+
+
+async def fetch(_connection, query, *_parameters):
+    """A method of a library."""
+    return [query]
+
+
+def run(coroutine):
+    """The result of a coroutine that waits for nothing."""
+    with pytest.raises(StopIteration) as stopped:
+        coroutine.send(None)
+    return stopped.value.value
+
+
+@pytest.fixture
+def make(instrumentor, core):
+    """`make(name, link)`: a database that is set up, and the exporter of its spans."""
+    instrumentor.instrument(core=core, disabled="exceptions")
+
+    def make(name, link):
+        exporter = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        database = Database(name, lambda _connection: Server(System(name)), link=link)
+        database.configure(Setup({"tracer_provider": provider}, "no-metrics"))
+        return database, exporter
+
+    return make
+
+
+def systems(exporter):
+    """What the spans say that they are of."""
+    return [span.attributes["db.system.name"] for span in exporter.get_finished_spans()]
+
+
+def recorded(reader):
+    """Metric -> how many values it was given."""
+    data = reader.get_metrics_data()
+    metrics = [each for resource in data.resource_metrics for scope in resource.scope_metrics for each in scope.metrics]
+    return {metric.name: sum(point.count for point in metric.data.data_points) for metric in metrics}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_connection_keeps_its_link(make, no_faults, place):
+    """Where the library says: one for all its queries, and another for another set-up."""
+    database, exporter = make("subject", place)
+    connection = PLACES[place]()
+    assert database.link_held(connection) is None
+    method = calls.around_query(database, "ALL_ROWS", fetch)
+
+    assert run(method(connection, "SELECT 1")) == ["SELECT 1"]
+    link = database.link_held(connection)
+    assert link.active is database.active
+    assert run(method(connection, query="SELECT 2")) == ["SELECT 2"]
+    assert database.link(connection) is link
+    database.configure(Setup())
+    run(method(connection, "SELECT 3"))
+
+    assert database.link_held(connection) is not link
+    assert systems(exporter) == ["subject"] * 2
+    assert no_faults.counts() == {}
+
+
+def test_two_libraries_take_the_same_way(make, no_faults):
+    """Each with its set-up and its links; one that is stopped leaves the other as it is."""
+    (first, firsts), (second, seconds) = make("first", "otel_fastpath_link"), make("second", "protocol.link")
+    methods = {
+        name: calls.around_query(database, "ALL_ROWS", fetch)
+        for name, database in (("first", first), ("second", second))
+    }
+    connections = {"first": PLACES["otel_fastpath_link"](), "second": PLACES["protocol.link"]()}
+
+    for name in ("first", "second", "first"):
+        run(methods[name](connections[name], "SELECT 1"))
+    first.stop()
+    for name, method in methods.items():
+        assert run(method(connections[name], "SELECT 1")) == ["SELECT 1"]
+
+    assert systems(firsts) == ["first"] * 2
+    assert systems(seconds) == ["second"] * 2
+    assert no_faults.counts() == {}
+
+
+def test_a_closed_connection_is_looked_at_all_the_same(make, no_faults):
+    """It has given up what would keep its link."""
+    database, exporter = make("subject", "protocol.link")
+    connection = SimpleNamespace(protocol=None)
+
+    run(calls.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1"))
+
+    assert systems(exporter) == ["subject"]
+    assert database.link_held(connection) is None
+    assert no_faults.counts() == {}
+
+
+def test_rows_that_are_not_there_are_not_counted(make, no_faults):
+    """A host's test may replace the method by one that returns None."""
+    reader = InMemoryMetricReader()
+    database, _ = make("subject", "otel_fastpath_link")
+    providers = {"meter_provider": MeterProvider([reader], shutdown_on_exit=False)}
+    database.configure(Setup(providers))
+    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+
+    async def fetch_nothing(_connection, _query):
+        return None
+
+    for method in (
+        calls.around_query(database, "ALL_ROWS", fetch_nothing),
+        calls.around(database, opener, calls.all_rows, fetch_nothing),
+    ):
+        assert run(method(SimpleNamespace(), "SELECT 1")) is None
+
+    assert recorded(reader) == {"db.client.operation.duration": 2}
+    assert no_faults.counts() == {}
+
+
+def test_without_a_set_up_nothing_is_looked_at(instrumentor, core, no_faults):
+    """Also by the way of methods that are no plain query; to ask for a link is a fault."""
+    instrumentor.instrument(core=core, disabled="exceptions")
+    database = Database("subject", lambda _connection: Server(System("subject")))
+    connection = SimpleNamespace()
+    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+
+    assert run(calls.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1")) == ["SELECT 1"]
+    assert run(calls.around(database, opener, None, fetch)(connection, "SELECT 1")) == ["SELECT 1"]
+    assert calls.around_sync(database, opener, None, str)(7) == "7"
+    assert vars(connection) == {}
+    assert no_faults.counts() == {}
+    with pytest.raises(RuntimeError, match="the subject wrapper is not set up"):
+        database.link(connection)
+
+
+def test_a_method_without_arguments_fails_as_the_librarys(make, no_faults):
+    """A fault of ours to begin it, and no exception of ours."""
+    database, _ = make("subject", "protocol.link")
+    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+
+    with pytest.raises(TypeError, match="expected at least"):
+        calls.around_sync(database, opener, None, getattr)()
+    assert no_faults.counts()

@@ -1,0 +1,82 @@
+"""The example project does what its README says, and the workflow's commands are commands."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from otel_fastpath.tools.budget.cli import add_commands
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "budgets"
+GIT = (shutil.which("git") or "git", "-c", "user.name=t", "-c", "user.email=t@t")
+COUNTS = "bytecodes,calls,allocations"
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A copy of the example, in git."""
+    folder = tmp_path / "shop"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
+    for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        subprocess.run([*GIT, *command], cwd=folder, check=True)
+    return folder
+
+
+def budget(shop, *arguments):
+    """A command in the example."""
+    command = [sys.executable, "-m", "otel_fastpath", "budget", *arguments]
+    return subprocess.run(command, cwd=shop, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow  # tests/tools/budget/test_ours.py finds one in `make test`
+def test_a_slower_hook_is_found(shop):
+    """By its counts against the calibrated ones, and in time against the version before."""
+    quick = ("--cycles", "60", "--processes", "1")
+    calibrated = budget(shop, "calibrate", *quick, "--metrics", COUNTS)
+    assert calibrated.returncode == 0, calibrated.stderr
+    held = budget(shop, "check", *quick, "--metrics", f"{COUNTS},overhead")
+    assert held.returncode == 0, held.stdout
+
+    telemetry = shop / "shop" / "telemetry.py"
+    once = "attributes = {"
+    telemetry.write_text(telemetry.read_text().replace(once, f"sum(number * number for number in range(200)); {once}"))
+    compared = budget(shop, "compare", "--base", "HEAD", "--only", "traced", "--cycles", "60", "--pause", "0",
+                      "--metrics", "regression,bytecodes")  # fmt: skip
+    assert compared.returncode == 1
+    assert [line.split()[-1] for line in compared.stdout.splitlines() if line.startswith("traced")] == ["fail", "fail"]
+    assert budget(shop, "check", "--only", "traced", "--metrics", COUNTS).returncode == 1
+
+
+def test_its_tests_pass(shop):
+    """The fixture and the marker, in a project of its own."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--overhead-processes=1", "--benchmark-max-time=0.01"],
+        cwd=shop,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stdout
+    assert "2 passed" in run.stdout
+
+
+def test_its_workflow_and_readme_use_commands_that_exist():
+    """With options that exist."""
+    texts = [(EXAMPLE / name).read_text() for name in (".github/workflows/overhead.yml", "README.md")]
+    folded = re.sub(r"\n +(?=--|uv run)", " ", "\n".join(texts))
+    commands = re.findall(r"otel-fastpath (budget [^#`\n]*)", folded)
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+
+    assert len(commands) == 8
+    for command in commands:
+        words = shlex.split(re.sub(r"\$\{\{.*?\}\}", "main", command))
+        assert callable(parser.parse_args(words).run)
