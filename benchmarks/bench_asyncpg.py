@@ -347,4 +347,4 @@ def scan(given: Given) -> None:  # noqa: ARG001  # as the others
     """The work that is done once for each query text that is kept."""
     from otel_fastpath import compiled as core  # noqa: PLC0415  # only where it is measured
 
-    core.hot("db.queries.sql").scan(LITERALS)
+    core.load("db.queries.sql").scan(LITERALS)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import architecture_page
 import differences_page
+import hot_names
 import telemetry_page
 
 from otel_fastpath.features import FEATURES
@@ -100,6 +101,7 @@ def _row(patch: Patch, tests: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    hot_names.SOURCE.write_text(hot_names.source(hot_names.SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
     PATCHES.write_text(patches_page(), encoding="utf-8")
     DIFFERENCES.write_text(differences_page.page(), encoding="utf-8")
     ARCHITECTURE.write_text(architecture_page.page(ARCHITECTURE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import otel_fastpath
+from otel_fastpath.compiled import TWINS
 from otel_fastpath.features import FEATURES
 
 ROOT = Path(otel_fastpath.__file__).parent
+HOT = {twin.removesuffix("_c").replace(".", "_"): twin.removesuffix("_c") for twin in TWINS}
 NAME = "otel_fastpath"
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
 
@@ -141,13 +143,11 @@ def targets(node):
 
 
 def by_name(node):
-    """The module that `hot("trace.spans.span")` gives, or that `Part("trace.patches_span", ...)` loads."""
-    if (
-        isinstance(node, ast.Call)
-        and ast.unparse(node.func).rpartition(".")[2] in {"hot", "Declarations"}
-        and node.args
-    ):
-        return [f"{NAME}.{node.args[0].value}"] if isinstance(node.args[0], ast.Constant) else []
+    """The module that `hot.trace_spans_span` is, or that `Declarations("trace.patches_span", ...)` loads."""
+    if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "hot":
+        return [f"{NAME}.{HOT[node.attr]}"] if node.attr in HOT else []
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "Declarations":
+        return [f"{NAME}.{node.args[0].value}"]
     return []
 
 
@@ -165,6 +165,8 @@ def walk(importer, nodes, *, at_top):
 IMPORTS = [
     each
     for name, path in MODULES.items()
+    # It has the names of all of them, for type checkers.
+    if name != f"{NAME}.compiled.hot"
     for each in walk(name, ast.parse(path.read_text(encoding="utf-8")).body, at_top=True)
 ]
 # What a compiled module takes from another: "otel_fastpath/trace/start_c.pxd" is of `otel_fastpath.trace.start`.
@@ -239,8 +241,8 @@ def test_patches_do_not_know_each_other():
     assert wrong == []
 
 
-# What drivers by the DB-API share: a wrapper of its own for all others, from which those of databases take.
-SHARED = f"{NAME}.db.dbapi"
+# What databases share, also a wrapper of its own for all drivers by the DB-API.
+SHARED = (f"{NAME}.db.dbapi.", f"{NAME}.db.queries.")
 
 
 def test_libraries_do_not_know_each_other():
@@ -252,7 +254,7 @@ def test_libraries_do_not_know_each_other():
         and unit(each.importer) == unit(each.target)
         and unit(each.importer) in LIBRARIES
         and closest(each.importer)[: len(closest(each.target))] != closest(each.target)
-        and not (each.importer.startswith(f"{NAME}.db.") and each.target.startswith(f"{SHARED}."))
+        and not (each.importer.startswith(f"{NAME}.db.") and each.target.startswith(SHARED))
     ]
 
     assert wrong == []
@@ -368,7 +370,11 @@ def test_only_settings_read_the_environment():
             elif isinstance(node, ast.ImportFrom) and node.module == "os":
                 readers |= {name for each in node.names if each.name in {"environ", "getenv", "environb"}}
 
-    assert {name for name in readers if not name.startswith((f"{NAME}.tools.budget.", f"{NAME}.tools.bench."))} <= {
+    assert {
+        name
+        for name in readers
+        if not name.startswith((f"{NAME}.tools.budget.", f"{NAME}.tools.bench.", f"{NAME}.tools.common."))
+    } <= {
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",
         # What stock's instrumentations read for each request.

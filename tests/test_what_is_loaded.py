@@ -92,7 +92,7 @@ import opentelemetry.instrumentation.asgi
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import DEFAULT_OFF
 tracer = TracerProvider(sampler=DEFAULT_OFF, shutdown_on_exit=False).get_tracer("of the request")
-assert compiled.hot("wrapping.starting").drops_below(tracer, tracer.start_span("request"))
+assert compiled.load("wrapping.starting").drops_below(tracer, tracer.start_span("request"))
 """
     modules, _, _ = loaded_by(program)
 
@@ -122,7 +122,7 @@ from otel_fastpath import FastpathInstrumentor
 FastpathInstrumentor().instrument(telemetry="full", **dict.fromkeys({DATABASES!r}, "on"))
 """)
 
-    assert f"{NAME}.patching.guard" in modules
+    assert f"{NAME}.patching.sources.guard" in modules
     assert f"{NAME}.patching.syntax" not in modules
 
 

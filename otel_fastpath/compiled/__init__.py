@@ -20,6 +20,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.compiled.hot import TWINS
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -29,77 +31,6 @@ _PACKAGE = __name__.rpartition(".")[0]
 _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # see `_missing`
 COMPILED = "c"
 PURE = "py"
-# The compiled twins. Either all or none are used, because they import each other.
-TWINS = (
-    "compiled.facts_c",
-    "wrapping.call_span_c",
-    "wrapping.replacements_c",
-    "wrapping.starting_c",
-    "db.dbapi.execution_c",
-    "db.entering_c",
-    "db.outer_c",
-    "db.queries.sql_c",
-    "db.queries.summary_c",
-    "db.cassandra.requests_c",
-    "db.sqlalchemy.checkouts_c",
-    "genai.openai.calls_c",
-    "genai.openai.prepared_calls_c",
-    "genai.openai.reading_models_c",
-    "genai.openai.reading_streams_c",
-    "http.activations_c",
-    "http.conventions_c",
-    "http.environs_c",
-    "http.outgoing_c",
-    "http.parents_c",
-    "http.propagators_c",
-    "http.responses_c",
-    "http.scopes_c",
-    "http.series_c",
-    "http.aiohttp_client.calls_c",
-    "http.aiohttp_server.requests_c",
-    "http.asgi.headers_c",
-    "http.asgi.requests_c",
-    "http.asgi.routes_c",
-    "http.asgi.serving_c",
-    "http.asgi.shapes_c",
-    "http.django.middleware_c",
-    "http.fastapi.instruments_c",
-    "http.fastapi.operations_c",
-    "http.fastapi.requests_c",
-    "http.fastapi.scopes_c",
-    "http.fastapi.signals_c",
-    "http.flask.hooks_c",
-    "http.httpx.calls_c",
-    "http.requests.hooks_c",
-    "http.urllib3.hooks_c",
-    "http.wsgi.middleware_c",
-    "logs.correlation_c",
-    "logs.records.emitting_c",
-    "logs.records.events_c",
-    "logs.handling_c",
-    "logs.records.record_c",
-    "metrics.instruments.bound_c",
-    "metrics.instruments.exemplars_c",
-    "metrics.points_c",
-    "metrics.instruments.recording_c",
-    "metrics.instruments.series_c",
-    "otlp.encoder_c",
-    "trace.spans.attributes_c",
-    "trace.spans.ending_c",
-    "trace.spans.events_c",
-    "trace.exporting_c",
-    "trace.spans.identity_c",
-    "trace.spans.recorded_c",
-    "trace.spans.span_c",
-    "trace.start_c",
-    "trace.tracer_c",
-    "trace.context.current_context_c",
-    "trace.context.current_span_c",
-    "trace.context.propagation_c",
-    "trace.context.scope_c",
-    "trace.planning.plan_c",
-)
-
 # The command that the advice of a pure installation gives.
 _REINSTALL = (
     "OTEL_FASTPATH_EXTENSION=require pip install --force-reinstall --no-deps --no-cache-dir "
@@ -112,7 +43,7 @@ _loaded: dict[tuple[str, str], ModuleType] = {}
 
 
 def choose(asked: str | None) -> None:
-    """Decide which implementation `hot` returns.
+    """Decide which implementation `hot` has.
 
     Args:
         asked: "c" or "py" requires that implementation; None selects the compiled one if it is available.
@@ -192,8 +123,11 @@ def is_compiled(core: str | None = None) -> bool:
     return (core or implementation()[0]) == COMPILED
 
 
-def hot(name: str, core: str | None = None) -> Any:
-    """The hot module of this name (e.g. "trace.spans.span"), in the given implementation or the chosen one."""
+def load(name: str, core: str | None = None) -> Any:
+    """The hot module of this name (e.g. "trace.spans.span"), in the given implementation or the chosen one.
+
+    Code that uses one takes it from `hot`, where an editor and mypy find it.
+    """
     found = _loaded.get((name, core or _chosen))
     if found is None:
         suffix = "_c" if is_compiled(core) else ""

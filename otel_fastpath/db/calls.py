@@ -12,7 +12,7 @@ from collections import deque
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.not_begun import enter_untold, otherwise
 from otel_fastpath.db.queries import comments
@@ -88,8 +88,8 @@ def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any)
         link, plan, start_ns, parameters, size = opener(args, kwargs)
         if plan is not None:
             active = link.active
-            hot = active.hot
-            has_begun = not hot.is_suppressed() and hot.open_query(call, link, plan, 0, start_ns)
+            call_span = active.hot
+            has_begun = not call_span.is_suppressed() and call_span.open_query(call, link, plan, 0, start_ns)
             if has_begun and call.recording and (size is not None or (active.reads_parameters and has_any(parameters))):
                 call_guarded_during(call, database.place, tell, call, link, parameters, size)
             return has_begun
@@ -240,7 +240,7 @@ def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any
             return await watch(database, opener, rows, args, kwargs, original(*args, **kwargs))
 
     else:
-        closing = compiled.hot("db.entering").Closing
+        closing = hot.db_entering.Closing
         # `watch` under the method's name, which the coroutine has in warnings and in the names of tasks.
         copied = FunctionType(watch.__code__, watch.__globals__, argdefs=watch.__defaults__)
         named = functools.update_wrapper(copied, original)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from opentelemetry import trace
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.patching import faults, interpreter
 from otel_fastpath.wrapping.call import Failure, error_type
 
@@ -82,7 +82,7 @@ def read(raw: Any, *, has_arguments: bool) -> QueryText:
     raw = raw if type(raw) is str else plain(raw)
     if not raw:
         return QueryText("")
-    found = compiled.hot("db.queries.sql").scan(raw)
+    found = hot.db_queries_sql.scan(raw)
     text = raw if has_arguments and found.takes_arguments else found.text
     return QueryText(raw, text, found.first, found.summary, found.operation, found.procedure)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import calls, not_begun
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.db.queries import comments
@@ -148,9 +148,9 @@ def entrance_of(driver: Driver) -> Entrance:
     database = driver.database
 
     def make(active: Any) -> Any:
-        hot = compiled.hot("db.entering")
+        entering = hot.db_entering
         names = driver.connection, driver.link, driver.query, driver.parameters
-        return hot.Cursors(active, database, *names, driver.text_of).enter
+        return entering.Cursors(active, database, *names, driver.text_of).enter
 
     return database.entrance(driver, make)
 

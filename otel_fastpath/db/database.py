@@ -6,7 +6,7 @@ import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import conventions
 from otel_fastpath.db.options import DatabaseOptions, parse
 from otel_fastpath.db.plans import Active, QueryPlans
@@ -188,8 +188,8 @@ class Database:
 
         def make(active: Any) -> Any:
             kind = getattr(active.hot, rows)
-            hot = compiled.hot("db.entering")
-            return hot.Connections(active, self, self._keeper, self._link_name, kind).enter
+            entering = hot.db_entering
+            return entering.Connections(active, self, self._keeper, self._link_name, kind).enter
 
         return self.entrance(rows, make)
 

@@ -28,12 +28,12 @@ def enter_untold(call: Any, database: Database, args: Any) -> bool:
     link = database.link_held(args[0])
     if link is None or link.call is not None:
         return False
-    hot = link.active.hot
-    if type(call) is not hot.QueryCall:
+    call_span = link.active.hot
+    if type(call) is not call_span.QueryCall:
         # The core was changed meanwhile.
         return False
     call.recording = False
-    call.link, call.plan, call.kind = link, hot.QueryPlan("", None, None, None, True), hot.NO_ROWS  # noqa: FBT003  # no keywords
+    call.link, call.plan, call.kind = link, call_span.QueryPlan("", None, None, None, True), call_span.NO_ROWS  # noqa: FBT003  # no keywords
     call.span = trace.get_current_span()
     link.call = call
     return True

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import metrics, trace
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import conventions, repeats
 from otel_fastpath.db.conventions import BATCH, StableConventions
 from otel_fastpath.db.queries.parameters import tell_slow
@@ -96,9 +96,9 @@ class Active:
             failure,
             has_meter=setup.providers.get("meter_provider") is not None,
         )
-        self.hot = compiled.hot("wrapping.call_span")
+        self.hot = hot.wrapping_call_span
         # Of stock's functions: its own code runs then.
-        self.replacements = compiled.hot("wrapping.replacements").Replacements(self.convention.stock)
+        self.replacements = hot.wrapping_replacements.Replacements(self.convention.stock)
         # Whether parameters are recorded, at once or if the query was slow; whether a comment is added to a query.
         self.reads_parameters = self.captures or options.slow is not None
         self.comments = self.convention.comments or self.options.sqlcommenter

@@ -25,7 +25,7 @@ _LogRecord = logging.LogRecord
 
 def bind_record_factory(
     original: Callable[..., Any], make_record: Callable[..., Any], injects: bool, service: CellType, owner: Any
-) -> Callable[..., object]:
+) -> Callable[..., Any]:
     """Make the replacement for stock's record factory.
 
     Args:

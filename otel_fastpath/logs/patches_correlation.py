@@ -10,7 +10,7 @@ import logging
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import sources
@@ -33,8 +33,8 @@ def _take_over(instrumentor: Any) -> None:
     cells = dict(zip(stock.__code__.co_freevars, stock.__closure__ or (), strict=False))
     make_record, injects = cells["old_factory"].cell_contents, bool(cells["inject_context"].cell_contents)
     # Imported here: it imports the SDK, of which the patches are applied by now.
-    hot = compiled.hot("logs.correlation")
-    ours = hot.bind_record_factory(stock, make_record, injects, cells["service_name"], instrumentor)
+    correlation = hot.logs_correlation
+    ours = correlation.bind_record_factory(stock, make_record, injects, cells["service_name"], instrumentor)
     _replaced.append((ours, stock))
     logging.setLogRecordFactory(ours)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.logs.set_up import set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import sources
@@ -25,7 +25,7 @@ _METHODS: Final = ("_translate", "_get_attributes")
 
 def _make(original: Callable[..., Any], _settings: Config) -> Any:
     set_up()
-    events = compiled.hot("logs.records.events")
+    events = hot.logs_records_events
     logger = importlib.import_module("opentelemetry.sdk._logs").Logger
     return events.bind_call(original, events.StructlogPlan(importlib.import_module(_MODULE), logger))
 

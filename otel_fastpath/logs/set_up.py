@@ -7,6 +7,7 @@ import importlib
 from typing import Any, NamedTuple
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 
 
 class Ready(NamedTuple):
@@ -31,19 +32,19 @@ def set_up() -> Ready:
 
 
 @functools.cache
-def _ready(core: str) -> Ready:
+def _ready(_core: str) -> Ready:
     # These import the SDK, so they are imported only when it is patched.
     from otel_fastpath.logs import planner  # noqa: PLC0415  # see above
     from otel_fastpath.logs.records import record_class  # noqa: PLC0415  # see above
 
-    emitting, handling = compiled.hot("logs.records.emitting", core), compiled.hot("logs.handling", core)
-    kind = record_class.make_record_class(compiled.hot("logs.records.record", core).RecordState)
+    emitting, handling = hot.logs_records_emitting, hot.logs_handling
+    kind = record_class.make_record_class(hot.logs_records_record.RecordState)
     plans = planner.LoggerPlanner(
         planner.LogCore(
-            facts=compiled.hot("compiled.facts", core).Facts,
+            facts=hot.compiled_facts.Facts,
             emitting=emitting,
             handling=handling,
-            batch_of=compiled.hot("trace.spans.ending", core).batch_of,
+            batch_of=hot.trace_spans_ending.batch_of,
             record_class=kind,
         )
     )

@@ -45,7 +45,7 @@ def bind(instrument: Any, attributes: Mapping[str, Any] | None = None) -> BoundI
     try:
         # If it is not a mapping, the instrument's own method reports that, at each call.
         kept = dict(attributes) if isinstance(attributes, Mapping) else attributes
-        made: BoundInstrument = _bound(hot("metrics.instruments.bound"), instrument, kept)
+        made: BoundInstrument = _bound(hot.metrics_instruments_bound, instrument, kept)
     except TypeError:
         raise
     except Exception as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import SDK, sources
@@ -35,13 +35,13 @@ _RESTS_ON: Final = (
 
 
 def _forget_recorders() -> None:
-    compiled.hot("metrics.instruments.bound").use(None)
+    hot.metrics_instruments_bound.use(None)
     forget_recorders()
 
 
 def _make(original: Any, settings: Config) -> Any:
     ready = set_up(settings)
-    compiled.hot("metrics.instruments.bound").use(ready.planner.series_of)
+    hot.metrics_instruments_bound.use(ready.planner.series_of)
     return ready.recording.bind_record(original)
 
 

@@ -128,16 +128,16 @@ class InstrumentPlanner:
     """Makes the recorders for one core, and removes them again.
 
     Args:
-        hot: The module `recording` or its compiled twin.
+        recording: The module `recording` or its compiled twin.
         kinds: The module `series` or its compiled twin.
         exemplars: The module `exemplars` or its compiled twin.
         guarded: Makes what the core holds, instead of one of stock's locks, while it records.
     """
 
     def __init__(
-        self, hot: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any], *, skips_locks: bool
+        self, recording: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any], *, skips_locks: bool
     ) -> None:
-        self._hot = hot
+        self._hot = recording
         self._kinds = kinds
         self._exemplars = exemplars
         self._guarded = guarded

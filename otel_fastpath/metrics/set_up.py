@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Ready:
         # The hot modules of metrics import those of spans. If they were the first to import the SDK's tracing, tracers
         # would be patched while these modules are only partly imported.
         importlib.import_module("opentelemetry.sdk.trace")
-        return compiled.hot("metrics.instruments.recording", self._core)
+        return hot.metrics_instruments_recording
 
     @functools.cached_property
     def planner(self) -> InstrumentPlanner:
@@ -50,8 +51,8 @@ class Ready:
         )
         planner = InstrumentPlanner(
             recording,
-            compiled.hot("metrics.instruments.series", self._core),
-            compiled.hot("metrics.instruments.exemplars", self._core),
+            hot.metrics_instruments_series,
+            hot.metrics_instruments_exemplars,
             MarkedLock if is_interrupted else lambda lock: lock,
             # Only code in C is alone as long as it calls nothing.
             skips_locks=compiled.is_compiled(self._core),
@@ -64,7 +65,7 @@ class Ready:
         """Collects the data points."""
         from otel_fastpath.metrics.collecting import Collector  # noqa: PLC0415  # likewise
 
-        return Collector(compiled.hot("metrics.points", self._core).points_of)
+        return Collector(hot.metrics_points.points_of)
 
 
 @functools.cache

@@ -16,11 +16,11 @@ class LogsEncoder(Encoder):
     """Encodes batches of log records; thread-safe.
 
     Args:
-        hot: The module `encoder` or its compiled twin.
+        encoder: The module `encoder` or its compiled twin.
         encode_logs: The function of this core that appends log records.
         stock: Stock's functions; here `span` encodes one log record.
     """
 
-    def __init__(self, hot: Any, encode_logs: Callable[..., int], stock: StockEncoder) -> None:
-        super().__init__(hot, stock)
+    def __init__(self, encoder: Any, encode_logs: Callable[..., int], stock: StockEncoder) -> None:
+        super().__init__(encoder, stock)
         self._encode_run = encode_logs

@@ -31,13 +31,13 @@ class MetricsEncoder(Encoder):
     """Encodes the metrics that a reader collected; thread-safe.
 
     Args:
-        hot: The module `encoder` or its compiled twin.
+        encoder: The module `encoder` or its compiled twin.
         encode_metric: The function of this core that appends a metric.
         stock: Stock's functions; here `span` encodes one metric.
     """
 
-    def __init__(self, hot: Any, encode_metric: Callable[[Any, Any], bool], stock: StockEncoder) -> None:
-        super().__init__(hot, stock)
+    def __init__(self, encoder: Any, encode_metric: Callable[[Any, Any], bool], stock: StockEncoder) -> None:
+        super().__init__(encoder, stock)
         self._encode_metric = encode_metric
 
     def encode_data(self, data: Any) -> tuple[bytes, int | None] | None:

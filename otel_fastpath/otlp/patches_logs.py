@@ -11,6 +11,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import SkipError
 
@@ -55,8 +56,10 @@ def _encoder(implementation: str) -> LogsEncoder:
 
     from otel_fastpath.otlp.logs_requests import LogsEncoder  # noqa: PLC0415  # it imports the SDK
 
-    spans = compiled.hot("otlp.encoder", implementation)
-    logs = spans if compiled.is_compiled(implementation) else compiled.hot("otlp.encoder_logs", compiled.PURE)
+    spans = hot.otlp_encoder
+    logs: Any = spans
+    if not compiled.is_compiled(implementation):
+        from otel_fastpath.otlp import encoder_logs as logs  # noqa: PLC0415  # compiled, they are one module
     logs.prepare_logs(ReadableLogRecord, LogRecord, SeverityNumber)
     return LogsEncoder(spans, logs.encode_logs, _stock())
 

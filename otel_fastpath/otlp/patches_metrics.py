@@ -10,6 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.trace.stock_sources import SDK, sources
@@ -58,8 +59,10 @@ def _stock() -> Any:
 def _encoder(implementation: str) -> MetricsEncoder:
     from otel_fastpath.otlp.metrics_requests import MetricsEncoder  # noqa: PLC0415  # it imports the SDK
 
-    spans = compiled.hot("otlp.encoder", implementation)
-    metrics = spans if compiled.is_compiled(implementation) else compiled.hot("otlp.encoder_metrics", compiled.PURE)
+    spans = hot.otlp_encoder
+    metrics: Any = spans
+    if not compiled.is_compiled(implementation):
+        from otel_fastpath.otlp import encoder_metrics as metrics  # noqa: PLC0415  # compiled, they are one module
     return MetricsEncoder(spans, metrics.encode_metric, _stock())
 
 

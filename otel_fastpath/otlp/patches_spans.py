@@ -10,6 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import SkipError
 
@@ -68,10 +69,10 @@ def _stock() -> Any:
 
 
 @functools.cache
-def _encoder(implementation: str) -> Encoder:
+def _encoder(_core: str) -> Encoder:
     from otel_fastpath.otlp.trace_requests import Encoder  # noqa: PLC0415  # it imports the SDK: only where it is being patched
 
-    return Encoder(compiled.hot("otlp.encoder", implementation), _stock())
+    return Encoder(hot.otlp_encoder, _stock())
 
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:

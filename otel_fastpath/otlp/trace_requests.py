@@ -98,13 +98,13 @@ class Encoder:
     """Encodes batches of spans; thread-safe.
 
     Args:
-        hot: The module `encoder` or its compiled twin.
+        encoder: The module `encoder` or its compiled twin.
         stock: Stock's functions.
     """
 
-    def __init__(self, hot: Any, stock: StockEncoder) -> None:
-        self._spans = hot.EncodedSpans
-        self._encode_run = hot.encode
+    def __init__(self, encoder: Any, stock: StockEncoder) -> None:
+        self._spans = encoder.EncodedSpans
+        self._encode_run = encoder.encode
         self._stock = stock
         # By the id of the resource or scope, which the entry keeps alive.
         self._parts = Cache(_MOST_PARTS)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
 from otel_fastpath.patching.sources.guard import is_known
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.trace"
@@ -41,7 +43,7 @@ def _check(original: Any, target: str) -> None:
         raise SkipError(f"the source of {target} is not one this patch was written for")
 
 
-def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) -> Patch:
+def _patch(method: str, bind: Callable[[], Any], why: str, budget: str, *rests_on: str) -> Patch:
     owner, _, name = method.rpartition(".")
     target = f"{_MODULE}{owner}.{name}"
     is_hidden = f"{_MODULE}:_check_span_ended" in rests_on
@@ -49,7 +51,7 @@ def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) 
     def make(original: Any, _settings: Config) -> Any:
         if is_hidden:
             _check(original, target)
-        return getattr(compiled.hot(hot_module), f"bind_{name}")(original)
+        return bind()(original)
 
     return Patch(
         name=f"{_OWNERS[owner]}.{name}",
@@ -65,54 +67,54 @@ def _patch(method: str, hot_module: str, why: str, budget: str, *rests_on: str) 
 PATCHES: Final = (
     _patch(
         ":Span.set_attribute",
-        "trace.spans.span",
+        lambda: hot.trace_spans_span.bind_set_attribute,
         "A lock, a container and a cleaning function for each attribute: 4,400 instructions; here one dict.",
         "set_attribute",
         "opentelemetry.attributes:BoundedAttributes.__setitem__",
     ),
     _patch(
         ":Span.set_attributes",
-        "trace.spans.span",
+        lambda: hot.trace_spans_span.bind_set_attributes,
         "Each attribute is set and cleaned on its own; here a dict of plain values is copied.",
         "set_attributes, 7",
         "opentelemetry.attributes:BoundedAttributes.__setitem__",
     ),
     _patch(
         ":Span.set_status",
-        "trace.spans.span",
+        lambda: hot.trace_spans_span.bind_set_status,
         "Takes a lock that the fast path's spans have only once other code asks for it.",
         "set_status",
         f"{_MODULE}:_check_span_ended",
     ),
     _patch(
         ":Span.update_name",
-        "trace.spans.span",
+        lambda: hot.trace_spans_span.bind_update_name,
         "Takes a lock that the fast path's spans have only once other code asks for it.",
         "update_name",
         f"{_MODULE}:_check_span_ended",
     ),
     _patch(
         ":Span.get_span_context",
-        "trace.spans.span",
+        lambda: hot.trace_spans_span.bind_get_span_context,
         "Reads a span context that the fast path's spans create on first use.",
         "get_span_context",
     ),
     _patch(
         ":Span.add_event",
-        "trace.spans.events",
+        lambda: hot.trace_spans_events.bind_add_event,
         "Three containers and a lock for each event; here a dict and a list.",
         "add_event, 3 attributes",
     ),
     _patch(
         ":Span.record_exception",
-        "trace.spans.events",
+        lambda: hot.trace_spans_events.bind_record_exception,
         "Formatting a stack trace takes 500 microseconds and more; here it is done when the text is read.",
         "record_exception, 5 frames",
         f"{_MODULE}:Span.add_event",
     ),
     _patch(
         ":Span.end",
-        "trace.spans.ending",
+        lambda: hot.trace_spans_ending.bind_end,
         "Copies the span for its processors; here batch processors queue the span itself, the others get a flat copy.",
         "start_span",
         f"{_MODULE}:Span._readable_span",
@@ -120,14 +122,14 @@ PATCHES: Final = (
     ),
     _patch(
         ".export:BatchSpanProcessor.on_end",
-        "trace.spans.ending",
+        lambda: hot.trace_spans_ending.bind_on_end,
         "Reads the span context twice through three properties, and queues with five checks; here one function.",
         "a batch processor that filters",
         "opentelemetry.sdk._shared_internal:BatchProcessor.emit",
     ),
     _patch(
         ".export:SimpleSpanProcessor.on_end",
-        "trace.exporting",
+        lambda: hot.trace_exporting.bind_on_end,
         "Reads the span context twice, and copies and sets the context in ten calls of Python; here one function.",
         "SimpleSpanProcessor",
         "opentelemetry.context:attach",

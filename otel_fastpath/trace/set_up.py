@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 
 if TYPE_CHECKING:
     from otel_fastpath.patching.report import TracerStatus
@@ -66,19 +67,19 @@ def _ready(core: str) -> Ready:
     from otel_fastpath.trace.planning import routes  # noqa: PLC0415  # see above
     from otel_fastpath.trace.spans import containers, span_classes  # noqa: PLC0415  # see above
 
-    recorded, plans = compiled.hot("trace.spans.recorded", core), compiled.hot("trace.planning.plan", core)
-    escapes = compiled.hot("trace.spans.events", core).try_record_escape
+    recorded, plans = hot.trace_spans_recorded, hot.trace_planning_plan
+    escapes = hot.trace_spans_events.try_record_escape
     span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
     parts = routes.SpanCore(
         plan=plans.TracerPlan,
         copy_for=plans.copy_for,
-        facts=compiled.hot("compiled.facts", core).Facts,
+        facts=hot.compiled_facts.Facts,
         batch=plans.ProcessorQueue,
-        batch_of=compiled.hot("trace.spans.ending", core).batch_of,
+        batch_of=hot.trace_spans_ending.batch_of,
         span_class=span_class,
         read_only_class=read_only_class,
-        dropped_class=span_classes.make_dropped_class(compiled.hot("trace.spans.identity", core).Dropped),
+        dropped_class=span_classes.make_dropped_class(hot.trace_spans_identity.Dropped),
         event_class=containers.make_event_class(recorded.EventState),
     )
     planner = planning.TracerPlanner(parts, lambda tracer: type(tracer).__setattr__ in WATCHERS)
-    return Ready(core, compiled.hot("trace.tracer", core), compiled.hot("trace.start", core), planner)
+    return Ready(core, hot.trace_tracer, hot.trace_start, planner)

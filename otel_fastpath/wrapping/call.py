@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from opentelemetry.trace import SpanKind
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.wrapping import tracers
 from otel_fastpath.wrapping.failure import Failure, describe, error_type
@@ -157,13 +157,13 @@ class BegunCall(Protocol):
 
 def is_suppressed() -> bool:
     """Whether instrumentation is suppressed in the current context."""
-    suppressed: bool = compiled.hot("wrapping.call_span").is_suppressed()
+    suppressed: bool = hot.wrapping_call_span.is_suppressed()
     return suppressed
 
 
 def new() -> BegunCall:
     """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
-    call: BegunCall = compiled.hot("wrapping.call_span").new_call()
+    call: BegunCall = hot.wrapping_call_span.new_call()
     return call
 
 
@@ -189,8 +189,8 @@ def begin(
         Whether it has begun; False if it is suppressed, if there is neither an SDK nor a meter, or after an error of
         ours.
     """
-    hot = compiled.hot("wrapping.call_span")
-    return bool(hot.begin_call(call, telemetry, name, attributes, series, start_ns))
+    call_span = hot.wrapping_call_span
+    return bool(call_span.begin_call(call, telemetry, name, attributes, series, start_ns))
 
 
 tracers.watch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,13 +49,13 @@ class _InContext(Generic[_Result]):
         self._context = context
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> _Result:
-        hot = compiled.hot("trace.context.current_context")
-        token = hot.attach_context(self._context)
+        current_context = hot.trace_context_current_context
+        token = current_context.attach_context(self._context)
         try:
             return self._function(*args, **kwargs)
         finally:
             if token is not None:
-                hot.restore(token)
+                current_context.restore(token)
 
     def __repr__(self) -> str:
         return repr(self._function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.trace.context import kept_spans
 
 
@@ -16,5 +16,5 @@ def watch() -> None:
 
 def _tell(starter: kept_spans.TracerPatch) -> None:
     if starter.core:
-        hot = compiled.hot("wrapping.starting", starter.core)
-        hot.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)
+        starting = hot.wrapping_starting
+        starting.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)

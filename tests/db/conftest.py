@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import own_metrics
-from otel_fastpath.compiled import hot
+from otel_fastpath.compiled import load
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.sources.guard import Distributions, UnmetError
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture
 def scan(core):
     """The function under test, of each core."""
-    return hot("db.queries.sql", core).scan
+    return load("db.queries.sql", core).scan
 
 
 class Seen:

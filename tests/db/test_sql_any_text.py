@@ -7,7 +7,7 @@ import sys
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from otel_fastpath.compiled import hot
+from otel_fastpath.compiled import load
 from otel_fastpath.db.queries import sql
 from otel_fastpath.db.queries import summary as _summary
 
@@ -62,13 +62,13 @@ hostile = st.lists(st.one_of(pieces, st.text(max_size=3)), max_size=40).map("".j
 @given(hostile)
 def test_any_text_can_be_read(core, text):
     """Nothing raises; both cores find the same; a text without literals is left as it is."""
-    found = hot("db.queries.sql", core).scan(text)
+    found = load("db.queries.sql", core).scan(text)
     same = sql.scan(text)
 
     for name in sql.Scan.__slots__:
         assert getattr(found, name) == getattr(same, name)
     assert len(found.summary) <= 255
-    assert hot("db.queries.sql", core).scan(found.text).text == found.text
+    assert load("db.queries.sql", core).scan(found.text).text == found.text
 
 
 @unhurried

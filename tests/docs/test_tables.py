@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import architecture_page  # noqa: E402  # found only from here on
 import differences_page  # noqa: E402  # likewise
+import hot_names  # noqa: E402
 import tables  # noqa: E402  # found only from here on
 import telemetry_page  # noqa: E402  # likewise
 
@@ -100,3 +101,10 @@ def test_the_telemetry_that_full_adds_is_what_is_made():
     same = {row[1] for row in telemetry_page.metrics_rows() if row[-1] == "yes"}
     assert {name.partition(".")[0] for name in same} == {"`gen_ai"}
     assert "| exception counters | `cpython.exceptions` |" in text
+
+
+def test_the_names_of_hot_modules_are_those_of_the_tree():
+    """`make docs-tables` writes them; an editor follows each to its source."""
+    text = hot_names.SOURCE.read_text(encoding="utf-8")
+
+    assert text == hot_names.source(text)

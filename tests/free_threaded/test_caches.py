@@ -178,7 +178,7 @@ def test_wrapped_calls_while_patches_come_and_go(fast):
 @pytest.mark.usefixtures("fast")
 def test_series_of_openai_calls_are_made_once_for_all_threads(core):
     """Threads that measure calls of the same new kinds lose no measurement."""
-    prepared = compiled.hot("genai.openai.prepared_calls", core)
+    prepared = compiled.load("genai.openai.prepared_calls", core)
     reader = InMemoryMetricReader()
     meter = MeterProvider([reader], shutdown_on_exit=False).get_meter("test")
     histograms = tuple(meter.create_histogram(name) for name in ("durations", "tokens", "first", "next"))
@@ -202,7 +202,7 @@ def test_series_of_openai_calls_are_made_once_for_all_threads(core):
 
 def test_the_global_propagator_changes(core):
     """Threads read the remote parent of requests while another one sets another propagator: it is always read."""
-    parents = compiled.hot("http.parents", core)
+    parents = compiled.load("http.parents", core)
     before = propagate.get_global_textmap()
     both = [
         CompositePropagator([TraceContextTextMapPropagator()]),

@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanContext, SpanKind
 
+from otel_fastpath import compiled
 from otel_fastpath.otlp import patches_spans, trace_requests
 from otel_fastpath.otlp.exporters import EncodedRequest
 from otel_fastpath.patching import faults, pausing
@@ -183,7 +184,7 @@ def test_a_fault_of_ours_is_counted_and_stock_encodes(core, monkeypatch):
     """A batch that our own code fails on goes the stock way."""
     made = {"__name__": "otel_fastpath.test"}
     exec("def fail(*_): raise ZeroDivisionError(0)", made)  # noqa: S102  # a function of a module of ours that is not there
-    encoder = trace_requests.Encoder(patches_spans.compiled.hot("otlp.encoder", core), patches_spans._stock())
+    encoder = trace_requests.Encoder(compiled.load("otlp.encoder", core), patches_spans._stock())
     monkeypatch.setattr(patches_spans, "_encoder", lambda _: encoder)
     encode_spans = patches_spans._make_http(STOCK, Config())
     before = faults.counts().get("OTLP batch encoder", 0)

@@ -149,7 +149,7 @@ def test_a_proxy_has_a_plan_of_its_own(tracer, core):
     """It is equal to its tracer; the spans of both are fast, and what is set on the tracer or added counts for both."""
     from otel_fastpath import compiled as cores
 
-    fast = cores.hot("trace.spans.recorded", core).SpanState
+    fast = cores.load("trace.spans.recorded", core).SpanState
     proxy, keeps = Delegating(tracer), Keeps()
 
     def started(name):

@@ -70,7 +70,7 @@ def test_under_a_sampled_parent_the_span_is_one_of_ours(started, parent, core, l
     """With the parent's trace; nothing is logged."""
     span = started(parent("01"), ParentBased(ALWAYS_ON))
 
-    assert isinstance(span, cores.hot("trace.spans.recorded", core).SpanState)
+    assert isinstance(span, cores.load("trace.spans.recorded", core).SpanState)
     assert (span.context.trace_id, span.parent.span_id) == (TRACE, SPAN)
     assert span.attributes == {"a": 1}
     assert logged() == []
@@ -88,7 +88,7 @@ def test_a_sampler_that_records_under_a_parent_that_is_not_sampled(started, pare
     """It is the sampler's answer that counts, not the parent's flag, and the other way round."""
     context = parent("01")
 
-    assert isinstance(started(parent("00"), ALWAYS_ON), cores.hot("trace.spans.recorded", core).SpanState)
+    assert isinstance(started(parent("00"), ALWAYS_ON), cores.load("trace.spans.recorded", core).SpanState)
     assert is_none_of_its_own(started(context, ALWAYS_OFF), context)
 
 

@@ -152,7 +152,7 @@ def test_no_odd_value_is_a_fault(cases, instrumentor, core, no_faults):
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_a_scope_that_an_interrupt_kept_from_being_filled_is_quiet(core):
     """Its finalizer has nothing to do, and prints nothing."""
-    kind = compiled.hot("trace.context.scope", core).Scope
+    kind = compiled.load("trace.context.scope", core).Scope
 
     made = kind.__new__(kind)
     del made

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db.cassandra.plans import DATABASE
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.wrapping.in_context import arguments_in_context
@@ -21,7 +21,7 @@ _PLACE: Final = "a callback of cassandra"
 
 def make_add(original: Any) -> Any:
     """Wrap a method that adds a callback."""
-    current = compiled.hot("trace.context.current_context").current
+    current = hot.trace_context_current_context.current
 
     @functools.wraps(original)
     def add(*args: Any, **kwargs: Any) -> Any:

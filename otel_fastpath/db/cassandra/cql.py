@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db.conventions import BATCH, QueryText
 
 # A longer text is cut here, before the token at the cut.
@@ -53,7 +53,7 @@ def read(text: str, *, has_arguments: bool) -> QueryText:
     is_cut = len(text) > LONGEST
     head = _cut(text) if is_cut else text
     plain = _TOKEN.sub(_replaced, _PLACEHOLDER.sub("?", head) if has_arguments else head)
-    scan: Any = compiled.hot("db.queries.sql").scan
+    scan: Any = hot.db_queries_sql.scan
     # The scanner handles the last token as one that is cut if the text has one character more than it reads.
     found = scan(f"{plain} " if is_cut else plain, len(plain))
     is_batch = _BEGIN.match(plain)

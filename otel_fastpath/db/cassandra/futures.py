@@ -7,8 +7,8 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
-from otel_fastpath.db.cassandra.plans import CALL, DATABASE, HOT, SPECULATIVE
+from otel_fastpath.compiled import hot
+from otel_fastpath.db.cassandra.plans import CALL, DATABASE, SPECULATIVE
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def make_result(original: Any) -> Any:
     """Wrap the method that sets the result of a future, or of its next page."""
-    end_with_response = compiled.hot(HOT).end_with_response
+    end_with_response = hot.db_cassandra_requests.end_with_response
 
     @functools.wraps(original)
     def _set_final_result(self: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ def make_result(original: Any) -> Any:
 
 def make_exception(original: Any) -> Any:
     """Wrap the method that sets its exception."""
-    end_with_error = compiled.hot(HOT).end_with_error
+    end_with_error = hot.db_cassandra_requests.end_with_error
 
     @functools.wraps(original)
     def _set_final_exception(self: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -63,8 +63,8 @@ def _count(future: Any, before: int | None) -> None:
 
 def make_page(original: Any) -> Any:
     """Wrap the method that asks for the next page."""
-    entrance = DATABASE.entrance("page", lambda _: compiled.hot(HOT).enter_page)
-    after_submit = compiled.hot(HOT).after_submit
+    entrance = DATABASE.entrance("page", lambda _: hot.db_cassandra_requests.enter_page)
+    after_submit = hot.db_cassandra_requests.after_submit
 
     @functools.wraps(original)
     def start_fetching_next_page(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ def _end_interrupted(future: Any, error: BaseException) -> None:
         return
     call = future.__dict__.pop(CALL, None)
     if call is not None:
-        compiled.hot(HOT).end_failed(call, future, error)
+        hot.db_cassandra_requests.end_failed(call, future, error)
 
 
 def _is_within(code: CodeType) -> bool:

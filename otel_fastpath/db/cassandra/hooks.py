@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import calls
 from otel_fastpath.db.cassandra import statements
-from otel_fastpath.db.cassandra.plans import CASSANDRA, DATABASE, HOT, address_of, own_of
+from otel_fastpath.db.cassandra.plans import CASSANDRA, DATABASE, address_of, own_of
 from otel_fastpath.db.cassandra.stock import StockConventions
 from otel_fastpath.db.conventions import PREPARE
 from otel_fastpath.db.servers import Server
@@ -26,8 +26,8 @@ _ATTRIBUTES: Final = {"db.operation.name": CONNECT}
 def make_execute(original: Any) -> Any:
     """Wrap the method that submits a request."""
     statements.readers()
-    entrance = DATABASE.entrance("request", lambda _: compiled.hot(HOT).enter)
-    after_submit = compiled.hot(HOT).after_submit
+    entrance = DATABASE.entrance("request", lambda _: hot.db_cassandra_requests.enter)
+    after_submit = hot.db_cassandra_requests.after_submit
 
     @functools.wraps(original)
     def execute_async(*args: Any, **kwargs: Any) -> Any:

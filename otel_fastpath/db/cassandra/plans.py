@@ -15,7 +15,6 @@ from otel_fastpath.db.servers import Server, System
 
 CASSANDRA: Final = System("cassandra", 9042)
 # The hot module of requests.
-HOT: Final = "db.cassandra.requests"
 LINK: Final = "_otel_fastpath"
 # Attributes of a future: its call in progress; its result or exception; the plan, for its further pages; the number of
 # speculative executions; the number of retries before this page.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db.cursors import DATABASE_OF
 from otel_fastpath.db.dbapi.known import STOCK, TRACER
 from otel_fastpath.db.dbapi.template import KNOWN
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _make_query(original: Any, _settings: Config) -> Any:
-    execution = compiled.hot("db.dbapi.execution")
+    execution = hot.db_dbapi_execution
     find, run = execution.find, execution.run
 
     @functools.wraps(original)

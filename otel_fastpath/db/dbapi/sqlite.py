@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,5 +25,5 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
         return found
 
     # The summary has the names of tables, which cannot be values.
-    found.text = compiled.hot("db.queries.sql").without_quoted(found.text, found.summary)
+    found.text = hot.db_queries_sql.without_quoted(found.text, found.summary)
     return found

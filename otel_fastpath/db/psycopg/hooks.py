@@ -9,7 +9,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import calls, not_begun
 from otel_fastpath.db.dbapi.stock import is_by_stock
 from otel_fastpath.db.psycopg import pipelines, texts
@@ -46,9 +46,9 @@ def is_async(original: Any) -> bool:
 
 def _of_cursors(active: Any) -> Any:
     """Make the function that begins the query of `execute`, for this set-up."""
-    hot = compiled.hot("db.entering")
+    entering = hot.db_entering
     names = "_conn", LINK, "query", "params"
-    return hot.Cursors(active, DATABASE, *names, text_of).enter
+    return entering.Cursors(active, DATABASE, *names, text_of).enter
 
 
 def around_execute(original: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from opentelemetry.context.context import Context
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import calls, pools
 from otel_fastpath.db.psycopg.plans import DATABASE
 from otel_fastpath.db.servers import POSTGRESQL
@@ -160,24 +160,24 @@ def _after_connect(begun: list[Any], args: Any, _connection: Any) -> None:
 
 def make_start(original: Any) -> Any:
     """Wrap `_start_workers`: what the pool does by itself is in no trace, not in that of whoever opened it."""
-    hot = compiled.hot("trace.context.current_context")
+    current_context = hot.trace_context_current_context
 
     @functools.wraps(original)
     def _start_workers(*args: Any, **kwargs: Any) -> Any:
-        token = call_guarded(_PLACE, _leave_trace, hot)
+        token = call_guarded(_PLACE, _leave_trace, current_context)
         try:
             return original(*args, **kwargs)
         finally:
             if token is not None:
-                call_guarded(_PLACE, hot.restore, token)
+                call_guarded(_PLACE, current_context.restore, token)
 
     return _start_workers
 
 
-def _leave_trace(hot: Any) -> Any:
+def _leave_trace(current_context: Any) -> Any:
     """Make an empty context the current one, and return its token; None if what is done here is suppressed."""
     active = DATABASE.active
     # What the pool does later is then to be suppressed, too.
     if active is None or active.hot.is_suppressed():
         return None
-    return hot.attach_context(Context())
+    return current_context.attach_context(Context())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import calls, database
 from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.queries import comments
@@ -52,8 +52,8 @@ class ByEngineOpener:
     def __init__(self, opener: Callable[[Any, Any], Opening], *, leaves_to_drivers: bool = True) -> None:
         self._opener = opener
         self._leaves_to_drivers = leaves_to_drivers
-        self._open = compiled.hot("db.outer").open_outer
-        self._is_suppressed = compiled.hot("wrapping.call_span").is_suppressed
+        self._open = hot.db_outer.open_outer
+        self._is_suppressed = hot.wrapping_call_span.is_suppressed
 
     def new(self) -> Any:
         """Make a call that has not begun."""
@@ -91,7 +91,7 @@ def around_execute(original: Any) -> Any:
 
     def make(active: Any) -> Any:
         others = ByEngineOpener(single).enter
-        return compiled.hot("db.outer").Statements(active, DATABASE, LINK, others).enter
+        return hot.db_outer.Statements(active, DATABASE, LINK, others).enter
 
     return _wrapped(DATABASE.entrance("execute", make), original)
 
@@ -101,7 +101,7 @@ def around_end(command: str, original: Any) -> Any:
 
     def make(active: Any) -> Any:
         is_told = is_told_by_driver if active.options.drivers else None
-        return compiled.hot("db.outer").Transactions(active, DATABASE, LINK, command, is_told).enter
+        return hot.db_outer.Transactions(active, DATABASE, LINK, command, is_told).enter
 
     return _wrapped(DATABASE.entrance(command, make), original)
 

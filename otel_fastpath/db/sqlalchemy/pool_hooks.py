@@ -9,7 +9,7 @@ import functools
 from time import perf_counter, time_ns
 from typing import Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.db import pools as all_pools
 from otel_fastpath.db.sqlalchemy import hooks, pools
 from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
@@ -18,14 +18,13 @@ from otel_fastpath.db.sqlalchemy.stock import CONNECT, StockConventions
 from otel_fastpath.patching.outcome import call_guarded, never_raises
 from otel_fastpath.wrapping import call as skeleton
 
-_HOT: Final = "db.sqlalchemy.checkouts"
 _TIMEOUT: Final = "sqlalchemy.exc.TimeoutError"
 
 
 def make_acquire(original: Any) -> Any:
     """Wrap `Engine.raw_connection`, which every way to get a connection of an engine calls."""
-    begin = compiled.hot(_HOT).begin
-    end_wait = compiled.hot(_HOT).end_wait
+    begin = hot.db_sqlalchemy_checkouts.begin
+    end_wait = hot.db_sqlalchemy_checkouts.end_wait
 
     @functools.wraps(original)
     def raw_connection(*args: Any, **kwargs: Any) -> Any:
@@ -82,7 +81,7 @@ def _begin_late(call: Any, engine: Any, start_ns: int) -> None:
 
 def make_release(original: Any) -> Any:
     """Wrap `_ConnectionRecord.checkin`, which is called when a connection is returned or lost."""
-    record_release = compiled.hot(_HOT).record_release
+    record_release = hot.db_sqlalchemy_checkouts.record_release
 
     @functools.wraps(original)
     def checkin(*args: Any, **kwargs: Any) -> Any:
@@ -94,8 +93,8 @@ def make_release(original: Any) -> Any:
 
 def make_connect(original: Any) -> Any:
     """Wrap the method that makes a pool's connection, and all that the dialect then asks the server."""
-    open_outer = compiled.hot("db.outer").open_outer
-    is_suppressed = compiled.hot("wrapping.call_span").is_suppressed
+    open_outer = hot.db_outer.open_outer
+    is_suppressed = hot.wrapping_call_span.is_suppressed
 
     def begin(call: Any, record: Any) -> Any:
         """Begin the call, unless there is none; return what is stored of the pool."""

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai import messages
 from otel_fastpath.genai.openai.fields import field, items
@@ -79,7 +79,7 @@ class Captured:
 
     def on_span(self, attributes: dict[str, Any], longest: int) -> None:
         """Set the attributes of a span, which are formatted when it is exported."""
-        reading = compiled.hot("genai.openai.reading_models")
+        reading = hot.genai_openai_reading_models
         for name, (make, kept) in self._parts.items():
             if (make in _ASKED and reading.begins_with_text(kept)) or _has_any(make, kept):
                 # The host may change what it has passed and what it got.

@@ -10,7 +10,7 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.genai.openai.streams import CALL, STAYING, OpenPending, end, follow, headers, hear, leaving
 from otel_fastpath.patching.outcome import call_guarded, never_raises, reset
 from otel_fastpath.patching.patch import Patch
@@ -34,8 +34,8 @@ def use(telemetry: OpenAITelemetry | None) -> None:
 
 
 def _make_request(original: Any, _settings: Config) -> Any:
-    hot = compiled.hot("genai.openai.calls")
-    new_call, begin = hot.new_call, hot.begin
+    calls = hot.genai_openai_calls
+    new_call, begin = calls.new_call, calls.begin
 
     @functools.wraps(original)
     def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:
@@ -58,8 +58,8 @@ def _make_request(original: Any, _settings: Config) -> Any:
 
 
 def _make_async_request(original: Any, _settings: Config) -> Any:
-    hot = compiled.hot("genai.openai.calls")
-    new_call, begin = hot.new_call, hot.begin
+    calls = hot.genai_openai_calls
+    new_call, begin = calls.new_call, calls.begin
 
     @functools.wraps(original)
     async def request(self: Any, cast_to: Any, options: Any, *args: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai.fields import Loose, field, items, text, tolerant, whole
 from otel_fastpath.genai.openai.requests import is_compacted
@@ -85,7 +85,7 @@ EMBEDDINGS: Final[Rules] = (
 
 def put(holder: Any, rules: Rules, attributes: dict[str, Any]) -> None:
     """Set the attributes that follow from a model or from decoded JSON by these rules."""
-    compiled.hot("genai.openai.reading_models").read(holder, rules, attributes)
+    hot.genai_openai_reading_models.read(holder, rules, attributes)
 
 
 @tolerant

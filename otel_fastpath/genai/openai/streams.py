@@ -11,7 +11,7 @@ from copy import deepcopy
 from types import MethodType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.patching.outcome import never_raises
 
@@ -73,8 +73,8 @@ def follow(stream: Any, call: Any) -> bool:
         return False
     response = stream.response
     headers(call, response.headers)
-    hot = compiled.hot("genai.openai.reading_streams")
-    reads = (hot.OpenAsyncReads if is_async else hot.OpenReads)(inner, call, call.stream())
+    reading_streams = hot.genai_openai_reading_streams
+    reads = (reading_streams.OpenAsyncReads if is_async else reading_streams.OpenReads)(inner, call, call.stream())
     stream._iterator = reads
 
     def try_end() -> bool:

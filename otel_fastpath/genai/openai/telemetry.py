@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import _logs, metrics, trace
 from opentelemetry._logs import LogRecord
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai import completion_hooks as hooks
 from otel_fastpath.genai.openai.content import Captured, ContentShape
@@ -136,9 +136,9 @@ class OpenAITelemetry:
             for name, unit, description, bounds in HISTOGRAMS
         )
         self.has_meter = providers.get("meter_provider") is not None
-        hot = compiled.hot("genai.openai.prepared_calls")
-        self.calls: Any = hot.PreparedCalls(self)
-        self._new_target: Any = hot.Target
+        prepared_calls = hot.genai_openai_prepared_calls
+        self.calls: Any = prepared_calls.PreparedCalls(self)
+        self._new_target: Any = prepared_calls.Target
         self._only = only
         self._labels = Labels("openai", _OF_CALLS, _OF_SERVERS)
         self._known = Cache(_MOST, _LARGEST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http import stock_sources
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.patching.diverting import Diversions
@@ -23,7 +23,7 @@ def _divert(config: Any) -> None:
     from otel_fastpath.http.aiohttp_client import hooks  # noqa: PLC0415  # only where it is patched
 
     start, end = config.on_request_start[-1], config.on_request_end[-1]
-    set_up = compiled.hot("http.aiohttp_client.calls").AiohttpClientInstrumentation(start, end)
+    set_up = hot.http_aiohttp_client_calls.AiohttpClientInstrumentation(start, end)
     _diversions.divert(start, functools.partial(hooks.make_start, set_up))
     _diversions.divert(end, functools.partial(hooks.make_end, set_up))
 

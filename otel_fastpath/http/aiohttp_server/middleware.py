@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import web
 from opentelemetry.instrumentation import aiohttp_server as stock
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.http.conventions import is_suppressed
 from otel_fastpath.http.exclusions import excludes
@@ -25,8 +25,8 @@ class _AiohttpServerInstrumentation:
     """The `Requests` of what the instrumentation has set up now."""
 
     def __init__(self) -> None:
-        self._core = compiled.hot("http.aiohttp_server.requests")
-        self._series = compiled.hot("http.series").ApplicationMetrics
+        self._core = hot.http_aiohttp_server_requests
+        self._series = hot.http_series.ApplicationMetrics
         self._requests: Any = None
 
     def make_request(self, urls: Any, request: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
@@ -23,7 +23,7 @@ _STARLETTE: Final = "opentelemetry.instrumentation.starlette"
 def _make_call(original: Any, _settings: Config) -> Any:
     tracers.watch()
     # Imported here: it imports what it patches.
-    return compiled.hot("http.asgi.serving").bind_call(original)
+    return hot.http_asgi_serving.bind_call(original)
 
 
 def _make_fastapi_route(original: Any, _settings: Config) -> Any:
@@ -55,8 +55,8 @@ def _finding_routes(original: Any, name: str, flatten: Any, ask: Any, kinds: tup
     from starlette._utils import get_route_path  # noqa: PLC0415  # only where it is being patched
     from starlette.routing import Match  # noqa: PLC0415  # likewise
 
-    hot = compiled.hot("http.asgi.routes")
-    framework = hot.Framework(
+    routes = hot.http_asgi_routes
+    framework = routes.Framework(
         key=f"_otel_fastpath_{name}_routes",
         flatten=flatten,
         ask=ask,
@@ -66,7 +66,7 @@ def _finding_routes(original: Any, name: str, flatten: Any, ask: Any, kinds: tup
         full=Match.FULL,
         partial=Match.PARTIAL,
     )
-    route_of = hot.route_of
+    route_of = routes.route_of
 
     @functools.wraps(original)
     def _get_route_details(scope: Any) -> str | None:

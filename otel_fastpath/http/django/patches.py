@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch, SkipError
@@ -22,8 +23,8 @@ _METHODS: Final = ("process_request", "process_view", "process_exception", "proc
 
 
 @functools.cache
-def _middleware(core: str) -> Any:
-    return compiled.hot("http.django.middleware", core).Middleware()
+def _middleware(_core: str) -> Any:
+    return hot.http_django_middleware.Middleware()
 
 
 def _ours() -> Any:

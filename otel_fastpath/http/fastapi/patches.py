@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching.patch import Patch
@@ -23,11 +23,11 @@ _SOURCES: Final = sources(_CALL, f"{_ASGI}:NativeTelemetry._instruments", f"{_AS
 
 def _make_call(original: Any, _settings: Config) -> Any:
     # Imported here: it imports what it patches.
-    return compiled.hot("http.fastapi.requests").bind_call(original)
+    return hot.http_fastapi_requests.bind_call(original)
 
 
 def _make_operation(original: Any, _settings: Config) -> Any:
-    return compiled.hot("http.fastapi.operations").bind_operation(original)
+    return hot.http_fastapi_operations.bind_operation(original)
 
 
 def _make_legacy_otel(original: Any, _settings: Config) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.closures import Closures
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
@@ -21,7 +21,7 @@ def _patch(name: str, factory: str, closure: str, kind: str, why: str) -> Patch:
     closures = Closures(closure)
 
     def make(original: Any, _settings: Config) -> Any:
-        return closures.take_over(original, getattr(compiled.hot("http.flask.hooks"), kind))
+        return closures.take_over(original, getattr(hot.http_flask_hooks, kind))
 
     return Patch(
         name=f"flask.{name}",

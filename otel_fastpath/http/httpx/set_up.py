@@ -15,7 +15,7 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http import kinds
 from otel_fastpath.http.exclusions import search_of
 from otel_fastpath.http.stock import STOCK
@@ -64,7 +64,7 @@ class HttpxInstrumentation:
         self._module = module = options.get("module") or import_module("httpx")
         self._tail = (module,) if TAKES_MODULE else ()
         self.response_class: type = module.Response
-        self._hot = compiled.hot("http.outgoing")
+        self._hot = hot.http_outgoing
         self.calls = self._new_calls()
 
     def __deepcopy__(self, _memo: Any) -> Self:
@@ -82,7 +82,7 @@ class HttpxInstrumentation:
         )
         url = getattr(module.URL("http://a/"), "_uri_reference", None)
         are_known = getattr(url, "_fields", None) == _PARTS
-        return compiled.hot("http.httpx.calls").HttpxCalls(
+        return hot.http_httpx_calls.HttpxCalls(
             self.tracer,
             self._hot.CallShapes(self._new_shape, kinds.url_keys(self._mode)),
             search_of(options["excluded_urls"]),

@@ -6,7 +6,7 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http import stock_sources
 from otel_fastpath.http.instrumenting import diverting
 from otel_fastpath.http.stock import STOCK
@@ -21,7 +21,7 @@ _diversions: Final = Diversions()
 
 
 def _make(original: Any, _settings: Config) -> Any:
-    hooks = compiled.hot("http.requests.hooks")
+    hooks = hot.http_requests_hooks
 
     def find() -> Any:
         return inspect.getattr_static(sys.modules[_MODULE].Session, "send", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
@@ -18,7 +18,7 @@ _TARGET: Final = f"{_MODULE}:OpenTelemetryMiddleware.__call__"
 
 
 def _make_call(original: Any, _settings: Config) -> Any:
-    serve = compiled.hot("http.wsgi.middleware").serve
+    serve = hot.http_wsgi_middleware.serve
 
     @functools.wraps(original)
     def __call__(self: Any, environ: Any, start_response: Any) -> Any:  # noqa: N807  # the name of the replaced method

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import API, CONTEXT_MANAGERS, frame_at_yield, sources, start_by_keyword
 
@@ -21,18 +21,18 @@ _MODULE: Final = "opentelemetry.trace"
 def _make_use_span(original: Any, _settings: Config) -> Any:
     from opentelemetry.trace import INVALID_SPAN  # noqa: PLC0415  # only where it is being patched
 
-    return compiled.hot("trace.context.current_span").bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
+    return hot.trace_context_current_span.bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
 
 
 def _make_no_op(original: Any, _settings: Config) -> Any:
     from opentelemetry.trace import NoOpTracer  # noqa: PLC0415  # only where it is being patched
 
-    return compiled.hot("trace.context.current_span").bind_no_op(original, NoOpTracer, start_by_keyword)
+    return hot.trace_context_current_span.bind_no_op(original, NoOpTracer, start_by_keyword)
 
 
 def _make_proxy(original: Any, _settings: Config) -> Any:
     tracer = SimpleNamespace(_tracer=SimpleNamespace(start_as_current_span=nullcontext))
-    return compiled.hot("trace.context.current_span").bind_proxy(original, (frame_at_yield(original, tracer),))
+    return hot.trace_context_current_span.bind_proxy(original, (frame_at_yield(original, tracer),))
 
 
 def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:

@@ -6,7 +6,7 @@ import functools
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
+from otel_fastpath.compiled import hot
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import API, sources
 
@@ -22,7 +22,7 @@ _INJECT: Final = f"{_MODULE}:TraceContextTextMapPropagator.inject"
 def _make_extract(original: Any, _settings: Config) -> Any:
     from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
 
-    fast = compiled.hot("trace.context.propagation").make_extract(original)
+    fast = hot.trace_context_propagation.make_extract(original)
 
     def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
         return fast(self, carrier, context, getter)
@@ -33,7 +33,7 @@ def _make_extract(original: Any, _settings: Config) -> Any:
 def _make_inject(original: Any, _settings: Config) -> Any:
     from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # only where it is being patched
 
-    fast = compiled.hot("trace.context.propagation").make_inject(original)
+    fast = hot.trace_context_propagation.make_inject(original)
 
     def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
         fast(self, carrier, context, setter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -59,8 +60,8 @@ TEXTS = {
 @pytest.fixture(autouse=True)
 def _core(core, monkeypatch):
     """The scanner of each core."""
-    scanner = compiled.hot("db.queries.sql", core)
-    monkeypatch.setattr(cql.compiled, "hot", lambda _name: scanner)
+    scanner = compiled.load("db.queries.sql", core)
+    monkeypatch.setattr(cql, "hot", SimpleNamespace(db_queries_sql=scanner))
 
 
 @pytest.mark.parametrize("text", TEXTS)

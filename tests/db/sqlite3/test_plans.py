@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from otel_fastpath.compiled import hot
+from otel_fastpath.compiled import load
 from otel_fastpath.db.sqlite3.plans import DATABASE
 
 
@@ -15,7 +15,7 @@ from otel_fastpath.db.sqlite3.plans import DATABASE
 def scanned(core, monkeypatch):
     """The texts that are scanned."""
     found = []
-    module = hot("db.queries.sql", core)
+    module = load("db.queries.sql", core)
     scan = module.scan
     monkeypatch.setattr(module, "scan", lambda text, *most: found.append(text) or scan(text, *most))
     return found

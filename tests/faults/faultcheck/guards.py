@@ -12,11 +12,14 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from otel_fastpath.compiled import TWINS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 PACKAGE = "otel_fastpath"
+_HOT = {twin.removesuffix("_c").replace(".", "_"): twin.removesuffix("_c") for twin in TWINS}
 CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What the host's own call is called here, and stock's methods that stand for it.
@@ -159,6 +162,9 @@ class Module:
         for node in ast.walk(self.tree):
             if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(PACKAGE):
                 continue
+            if {each.name for each in node.names} == {"hot"}:
+                # It names every hot module; what is taken from it is looked at below.
+                continue
             source = self._at(str(node.module))
             for each in node.names:
                 inner = self._at(f"{node.module}.{each.name}")
@@ -171,33 +177,23 @@ class Module:
                     self.names.update(name.replace(each.name, each.asname or each.name, 1) for name in found)
 
     def _take_hot(self) -> None:
-        """What is taken from a hot module: `begin = core.hot("wrapping.call_span").begin`, or by a name of it."""
+        """What is taken from a hot module: `begin = hot.wrapping_call_span.begin`, or by a name of it."""
         for target, value in _assigned(self.tree):
             name = _name(target)
-            call = value.value if isinstance(value, ast.Attribute) else value
-            if isinstance(call, ast.Call) and _name(call.func) == "hot":
-                module = self._hot(call)
-            else:
-                module = self._modules.get(call.id) if isinstance(call, ast.Name) else None
-            if module is not None and isinstance(value, ast.Attribute) and value.attr in module.names:
+            if (whole := self._hot(value)) is not None:
+                self._modules[name] = whole
+                continue
+            if not isinstance(value, ast.Attribute):
+                continue
+            inner = value.value
+            module = self._modules.get(inner.id) if isinstance(inner, ast.Name) else self._hot(inner)
+            if module is not None and value.attr in module.names:
                 self.names.add(name)
-            elif module is not None and isinstance(value, ast.Call):
-                self._modules[name] = module
 
-    def _hot(self, call: ast.Call) -> Module | None:
-        """The module of `hot("wrapping.call_span")`, or of `hot(HOT)`."""
-        given = call.args[0]
-        name = given.value if isinstance(given, ast.Constant) else self._text(_name(given))
-        return self._at(f"{PACKAGE}.{name}")
-
-    def _text(self, name: str) -> object:
-        """What a constant of this module is, its own or an imported one."""
-        for node in self.tree.body:
-            if isinstance(node, ast.AnnAssign) and _name(node.target) == name and isinstance(node.value, ast.Constant):
-                return node.value.value
-            if isinstance(node, ast.ImportFrom) and name in {each.name for each in node.names}:
-                source = self._at(str(node.module))
-                return None if source is None else source._text(name)
+    def _hot(self, node: ast.expr) -> Module | None:
+        """The module of `hot.wrapping_call_span`."""
+        if isinstance(node, ast.Attribute) and _name(node.value) == "hot" and node.attr in _HOT:
+            return self._at(f"{PACKAGE}.{_HOT[node.attr]}")
         return None
 
     def _at(self, module: str) -> Module | None:

@@ -18,7 +18,7 @@ from faultcheck import guards
 
 PACKAGE = guards.PACKAGE
 # Not in the way of a host: it measures.
-LEFT_OUT = f"{PACKAGE}/budget/"
+LEFT_OUT = f"{PACKAGE}/tools/budget/"
 # Of a Cython file, which Python cannot parse: a call that is no definition and no declaration.
 _CYTHON_CALL = re.compile(r"\w\(|^\s*(for|with)\s")
 _CYTHON_DEFINITION = re.compile(r"^\s*(cdef|cpdef|def|class|cimport|from|import|include|#|\"\"\"|@|ctypedef|extern)\b")

@@ -246,8 +246,8 @@ def test_nothing_is_kept_of_calls_that_are_over(told, client):
     gc.collect()
 
     kinds = (
-        compiled.hot("genai.openai.calls").OpenAICall,
-        compiled.hot("genai.openai.reading_streams").Reads,
+        compiled.load("genai.openai.calls").OpenAICall,
+        compiled.load("genai.openai.reading_streams").Reads,
         Pending,
     )
     assert [each for each in gc.get_objects() if issubclass(type(each), kinds)] == []

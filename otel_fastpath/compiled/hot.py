@@ -1,0 +1,162 @@
+"""The hot modules in the core that is used: `hot.trace_start` is `otel_fastpath.trace.start`, or its compiled twin.
+
+An editor and mypy follow these names to the source. `make docs-tables` makes them from the files that give the modules
+C types, `*_c.pxd` and `*_c.pyx`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+# The compiled twins. Either all or none are used, because they import each other.
+# Twins made from the tree:
+TWINS: Final = (
+    "compiled.facts_c",
+    "db.entering_c",
+    "db.outer_c",
+    "db.cassandra.requests_c",
+    "db.dbapi.execution_c",
+    "db.queries.sql_c",
+    "db.queries.summary_c",
+    "db.sqlalchemy.checkouts_c",
+    "genai.openai.calls_c",
+    "genai.openai.prepared_calls_c",
+    "genai.openai.reading_models_c",
+    "genai.openai.reading_streams_c",
+    "http.activations_c",
+    "http.conventions_c",
+    "http.environs_c",
+    "http.outgoing_c",
+    "http.parents_c",
+    "http.propagators_c",
+    "http.responses_c",
+    "http.scopes_c",
+    "http.series_c",
+    "http.aiohttp_client.calls_c",
+    "http.aiohttp_server.requests_c",
+    "http.asgi.headers_c",
+    "http.asgi.requests_c",
+    "http.asgi.routes_c",
+    "http.asgi.serving_c",
+    "http.asgi.shapes_c",
+    "http.django.middleware_c",
+    "http.fastapi.instruments_c",
+    "http.fastapi.operations_c",
+    "http.fastapi.requests_c",
+    "http.fastapi.scopes_c",
+    "http.fastapi.signals_c",
+    "http.flask.hooks_c",
+    "http.httpx.calls_c",
+    "http.requests.hooks_c",
+    "http.urllib3.hooks_c",
+    "http.wsgi.middleware_c",
+    "logs.correlation_c",
+    "logs.handling_c",
+    "logs.records.emitting_c",
+    "logs.records.events_c",
+    "logs.records.record_c",
+    "metrics.points_c",
+    "metrics.instruments.bound_c",
+    "metrics.instruments.exemplars_c",
+    "metrics.instruments.recording_c",
+    "metrics.instruments.series_c",
+    "otlp.encoder_c",
+    "trace.exporting_c",
+    "trace.start_c",
+    "trace.tracer_c",
+    "trace.context.current_context_c",
+    "trace.context.current_span_c",
+    "trace.context.propagation_c",
+    "trace.context.scope_c",
+    "trace.planning.plan_c",
+    "trace.spans.attributes_c",
+    "trace.spans.ending_c",
+    "trace.spans.events_c",
+    "trace.spans.identity_c",
+    "trace.spans.recorded_c",
+    "trace.spans.span_c",
+    "wrapping.call_span_c",
+    "wrapping.replacements_c",
+    "wrapping.starting_c",
+)
+# End of the twins.
+_DOTTED: Final = {twin.removesuffix("_c").replace(".", "_"): twin.removesuffix("_c") for twin in TWINS}
+
+if TYPE_CHECKING:
+    # Names made from the tree:
+    from otel_fastpath.compiled import facts as compiled_facts
+    from otel_fastpath.db import entering as db_entering
+    from otel_fastpath.db import outer as db_outer
+    from otel_fastpath.db.cassandra import requests as db_cassandra_requests
+    from otel_fastpath.db.dbapi import execution as db_dbapi_execution
+    from otel_fastpath.db.queries import sql as db_queries_sql
+    from otel_fastpath.db.queries import summary as db_queries_summary
+    from otel_fastpath.db.sqlalchemy import checkouts as db_sqlalchemy_checkouts
+    from otel_fastpath.genai.openai import calls as genai_openai_calls
+    from otel_fastpath.genai.openai import prepared_calls as genai_openai_prepared_calls
+    from otel_fastpath.genai.openai import reading_models as genai_openai_reading_models
+    from otel_fastpath.genai.openai import reading_streams as genai_openai_reading_streams
+    from otel_fastpath.http import activations as http_activations
+    from otel_fastpath.http import conventions as http_conventions
+    from otel_fastpath.http import environs as http_environs
+    from otel_fastpath.http import outgoing as http_outgoing
+    from otel_fastpath.http import parents as http_parents
+    from otel_fastpath.http import propagators as http_propagators
+    from otel_fastpath.http import responses as http_responses
+    from otel_fastpath.http import scopes as http_scopes
+    from otel_fastpath.http import series as http_series
+    from otel_fastpath.http.aiohttp_client import calls as http_aiohttp_client_calls
+    from otel_fastpath.http.aiohttp_server import requests as http_aiohttp_server_requests
+    from otel_fastpath.http.asgi import headers as http_asgi_headers
+    from otel_fastpath.http.asgi import requests as http_asgi_requests
+    from otel_fastpath.http.asgi import routes as http_asgi_routes
+    from otel_fastpath.http.asgi import serving as http_asgi_serving
+    from otel_fastpath.http.asgi import shapes as http_asgi_shapes
+    from otel_fastpath.http.django import middleware as http_django_middleware
+    from otel_fastpath.http.fastapi import instruments as http_fastapi_instruments
+    from otel_fastpath.http.fastapi import operations as http_fastapi_operations
+    from otel_fastpath.http.fastapi import requests as http_fastapi_requests
+    from otel_fastpath.http.fastapi import scopes as http_fastapi_scopes
+    from otel_fastpath.http.fastapi import signals as http_fastapi_signals
+    from otel_fastpath.http.flask import hooks as http_flask_hooks
+    from otel_fastpath.http.httpx import calls as http_httpx_calls
+    from otel_fastpath.http.requests import hooks as http_requests_hooks
+    from otel_fastpath.http.urllib3 import hooks as http_urllib3_hooks
+    from otel_fastpath.http.wsgi import middleware as http_wsgi_middleware
+    from otel_fastpath.logs import correlation as logs_correlation
+    from otel_fastpath.logs import handling as logs_handling
+    from otel_fastpath.logs.records import emitting as logs_records_emitting
+    from otel_fastpath.logs.records import events as logs_records_events
+    from otel_fastpath.logs.records import record as logs_records_record
+    from otel_fastpath.metrics import points as metrics_points
+    from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound
+    from otel_fastpath.metrics.instruments import exemplars as metrics_instruments_exemplars
+    from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
+    from otel_fastpath.metrics.instruments import series as metrics_instruments_series
+    from otel_fastpath.otlp import encoder as otlp_encoder
+    from otel_fastpath.trace import exporting as trace_exporting
+    from otel_fastpath.trace import start as trace_start
+    from otel_fastpath.trace import tracer as trace_tracer
+    from otel_fastpath.trace.context import current_context as trace_context_current_context
+    from otel_fastpath.trace.context import current_span as trace_context_current_span
+    from otel_fastpath.trace.context import propagation as trace_context_propagation
+    from otel_fastpath.trace.context import scope as trace_context_scope
+    from otel_fastpath.trace.planning import plan as trace_planning_plan
+    from otel_fastpath.trace.spans import attributes as trace_spans_attributes
+    from otel_fastpath.trace.spans import ending as trace_spans_ending
+    from otel_fastpath.trace.spans import events as trace_spans_events
+    from otel_fastpath.trace.spans import identity as trace_spans_identity
+    from otel_fastpath.trace.spans import recorded as trace_spans_recorded
+    from otel_fastpath.trace.spans import span as trace_spans_span
+    from otel_fastpath.wrapping import call_span as wrapping_call_span
+    from otel_fastpath.wrapping import replacements as wrapping_replacements
+    from otel_fastpath.wrapping import starting as wrapping_starting
+    # End of the names.
+else:
+
+    def __getattr__(name: str) -> Any:
+        from otel_fastpath import compiled  # noqa: PLC0415  # it has the names above
+
+        if name not in _DOTTED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return compiled.load(_DOTTED[name])
