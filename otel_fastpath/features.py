@@ -26,7 +26,7 @@ _STOCK: Final = "opentelemetry.instrumentation"
 LIBRARIES: Final = Libraries(
     "libraries",
     parts=(
-        Declarations("http.asgi.patches", *(f"{_STOCK}.{name}" for name in ("asgi", "fastapi", "starlette"))),
+        Declarations("http.asgi.patches", f"{_STOCK}.asgi", f"{_STOCK}.fastapi", f"{_STOCK}.starlette"),
         Declarations("http.fastapi.patches", "fastapi"),
         Declarations("http.wsgi.patches", f"{_STOCK}.wsgi"),
         Declarations("http.flask.patches", f"{_STOCK}.flask"),
@@ -51,7 +51,9 @@ LIBRARIES: Final = Libraries(
             "openai",
             "logfire._internal.integrations.llm_providers",
             "openinference.instrumentation.openai",
-            *(f"{_STOCK}.{name}" for name in ("genai.openai", "openai", "openai_v2")),
+            f"{_STOCK}.genai.openai",
+            f"{_STOCK}.openai",
+            f"{_STOCK}.openai_v2",
             wrapper="openai",
         ),
         Declarations("wrapping.gevent", "gevent", wrapper="gevent"),

@@ -9,7 +9,7 @@ from otel_fastpath.locks import Lock
 
 PATCHES: Final = "otel_fastpath"
 EXCEPTIONS: Final = "otel_fastpath.exceptions"
-GUARD: Final = "otel_fastpath.shedding"
+GUARD: Final = "otel_fastpath.guard"
 # The instrumentation scopes of these metrics.
 SCOPES: Final = frozenset({PATCHES, EXCEPTIONS, GUARD})
 

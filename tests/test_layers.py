@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "instrumentor": BOTTOM | {"features", "status", "tools"},
     "__init__": {"instrumentor", "metrics"},
     # What they start may be asked to add this package; what runs in a process asks and answers as its status does.
-    "tools": BOTTOM | {"", "budget", "profile", "status"},
+    "tools": BOTTOM | {"", "budget", "features", "profile", "status"},
     # The public names of what stands deeper.
     **{name: {"tools"} for name in ("budget", "profile")},
     "gevent": {"wrapping"},

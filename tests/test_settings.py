@@ -374,6 +374,7 @@ def test_names_before_the_one_that_cannot_be_read_hold(logged):
 )
 def test_what_a_bad_mode_does(logged, place, effect):
     """What is off by default stays off."""
+    pytest.importorskip(f"otel_fastpath.{place}")
     name = place.rpartition(".")[2]
     from_env({f"OTEL_FASTPATH_{name.upper()}": "yes"}, ["gevent", "redis"])
     (line,) = logged()

@@ -16,7 +16,11 @@ from otel_fastpath.compiled import TWINS
 from otel_fastpath.tools.budget import declare
 
 NAME = "otel_fastpath"
-DATABASES = ("asyncpg", "cassandra", "psycopg", "redis", "sqlalchemy", "sqlite3")
+DATABASES = tuple(
+    name
+    for name in ("asyncpg", "cassandra", "psycopg", "redis", "sqlalchemy", "sqlite3")
+    if (Path(otel_fastpath.__file__).parent / "db" / name).is_dir()
+)
 APPLICATIONS = {"openai", "asyncpg", "psycopg", "redis", "sqlalchemy", "fastapi", "starlette", "httpx", "requests"}
 
 

@@ -244,7 +244,10 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
 )
 def test_what_stands_around_the_hosts_call_lets_no_fault_through(place, names):
     """Whoever calls these has no `try` of his own."""
-    assert names <= guards.of(REPOSITORY / guards.PACKAGE / place, REPOSITORY).names
+    file = REPOSITORY / guards.PACKAGE / place
+    if not file.parent.is_dir():
+        pytest.skip("this feature is not there")
+    assert names <= guards.of(file, REPOSITORY).names
 
 
 def test_only_files_of_the_package_count():

@@ -82,7 +82,7 @@ def test_nothing_is_broken(serve, no_faults, logged):
 def test_making_a_patch(instrumentor, core, environ, serve, logged):
     """The patches that cannot be made are skipped with a traceback each; the rest and the host go on."""
     set_up._ready.cache_clear()
-    environ.setattr(cores, "hot", fault())
+    environ.setattr(cores, "load", fault())
     instrumentor.instrument(core=core)
 
     states = {row.name: row.state.value for row in instrumentor.status()}

@@ -79,7 +79,7 @@ def test_where_threads_have_no_clock_it_is_skipped(instrumentor, monkeypatch):
 
 def test_each_change_of_level_is_logged_once(traced, driven, caplog):
     """With the number; and the floor, once."""
-    caplog.set_level(logging.INFO, logger="otel_fastpath.shedding")
+    caplog.set_level(logging.INFO, logger="otel_fastpath.guard")
     guard = driven(traced().provider)
     guard.spend(0.105, 300)
     guard.spend(0.05, 5)

@@ -29,7 +29,8 @@ def configure(setup: Setup) -> None:
     if setup.rival:
         scope = TelemetryScope(_STOCK_MODULE, interpreter.version(STOCK) or "")
     else:
-        scope = TelemetryScope("otel_fastpath.genai.openai", interpreter.version("otel-fastpath") or "")
+        # The name of 0.2.0, from where this module stood: it is what users select by.
+        scope = TelemetryScope("otel_fastpath.libraries.genai.openai", interpreter.version("otel-fastpath") or "")
     wanted = config.genai()
     settings = CaptureSettings(
         on_span=wanted.on_span,

@@ -18,7 +18,7 @@ from examples.founding_case.environment import provide
 
 ROOT = Path(__file__).parents[3]
 RIVALS = Path(__file__).with_name("rivals")
-OURS = ["otel_fastpath.genai.openai"]
+OURS = ["otel_fastpath.libraries.genai.openai"]
 THEIRS = ["logfire.openai"]
 CASES = list(product(["first", "last"], ["full", "defer", "on"], ["classes", "client"], ["suppress", "others"]))
 

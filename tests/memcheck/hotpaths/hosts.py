@@ -14,7 +14,7 @@ from faultcheck.servers import possible, servers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Workload -> the libraries that it goes through: folders of `otel_fastpath/wrapping`.
+# Workload -> the libraries that it goes through: folders of the package.
 HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "asyncpg": ("db/asyncpg",),
     "psycopg": ("db/psycopg",),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from otel_fastpath.features import LIBRARIES
+
 # What is left of the cost of OpenTelemetry's code in services, by core, and for one part that is not in all of them.
 # `make profile-truth ARGS=--write` measures it, in the run that compares profiles with the truth.
 LEFT: Final = Path(__file__).with_name("left.json")
@@ -41,15 +43,18 @@ def _measured() -> dict[str, dict[str, float]]:
     return found
 
 
-_DATABASES: Final = (
-    *("asyncpg", "cassandra", "dbapi", "mysqlclient", "psycopg", "psycopg2", "pymysql", "redis", "sqlalchemy"),
-    "sqlite3",
-)
-_HTTP: Final = (
-    *("asgi", "wsgi", "fastapi", "starlette", "flask", "django", "aiohttp_server", "aiohttp_client", "httpx"),
-    *("requests", "urllib3"),
-)
 _CONTRIB: Final = "opentelemetry.instrumentation"
+
+
+def _replaced_by(folder: str) -> tuple[str, ...]:
+    """The stock instrumentations that the libraries of a folder are for; the names of the patches begin with theirs."""
+    modules = [module for part in LIBRARIES.parts if part.place.startswith(f"{folder}.") for module in part.modules]
+    found = [module.removeprefix(f"{_CONTRIB}.") for module in modules if module.startswith(f"{_CONTRIB}.")]
+    return tuple(dict.fromkeys(found))
+
+
+_DATABASES: Final = _replaced_by("db")
+_HTTP: Final = _replaced_by("http")
 # More specific modules come first.
 PARTS: Final = (
     ProfiledFeature("version look-ups", ("versions.",), ("importlib.metadata", "importlib_metadata"), ()),
