@@ -13,7 +13,7 @@ import pytest
 
 from otel_fastpath.features import LIBRARIES
 
-pytestmark = [pytest.mark.slow, pytest.mark.source]
+pytestmark = [pytest.mark.slow, pytest.mark.source, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[1]
 FOLDERS = sorted(
     {"/".join(part.place.split(".")[:2]) for part in LIBRARIES.parts} | {"exceptions", "others", "shedding"}
