@@ -62,7 +62,7 @@ def proofs() -> dict[str, list[str]]:
 
 def _marked(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name.lower().startswith("test"):
             for mark in node.decorator_list:
                 if isinstance(mark, ast.Call) and ast.unparse(mark.func) == MARK:
                     yield from ((ast.literal_eval(each), node.name) for each in mark.args)

@@ -28,6 +28,7 @@ else:
 
 # What tests of several features share is in modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("contracts")
 
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"

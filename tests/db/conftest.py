@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from opentelemetry.instrumentation._semconv import _OpenTelemetrySemanticConventionStability
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -112,6 +113,69 @@ def wrap(instrumentor, core, seen, no_faults, library):
 
     yield instrument
     assert no_faults.counts() == {}
+
+
+@pytest.fixture
+def prepared():
+    """What `look` needs on the server, if anything."""
+
+
+@pytest.fixture
+def run_both(run):
+    """`run` for each kind of connection in turn, if there are several."""
+    return run
+
+
+def _look(wrap, run):
+    def call(function, options="", **settings):
+        seen = wrap(options)
+
+        def main(connection):
+            seen.spans()
+            return function(connection)
+
+        run(main, **settings)
+        return seen
+
+    return call
+
+
+@pytest.fixture
+def look(prepared, wrap, run):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """Run a function with a connection, once wrapped; gives what was seen, without the connect."""
+    return _look(wrap, run)
+
+
+@pytest.fixture
+def look_both(prepared, wrap, run_both):  # noqa: ARG001  # likewise
+    """The same for both kinds of connections: the function calls one method, and returns what that returns."""
+    return _look(wrap, run_both)
+
+
+@pytest.fixture
+def look_async(prepared, wrap, run_async):  # noqa: ARG001  # likewise
+    """The same for an asynchronous connection."""
+    return _look(wrap, run_async)
+
+
+@pytest.fixture
+def look_at_table(prepared, run):  # noqa: ARG001  # likewise
+    """`run` with what `look` needs on the server."""
+    return run
+
+
+@pytest.fixture
+def stock_instrumentor(library):
+    """The stock instrumentor, as in a new process."""
+    module = pytest.importorskip(f"opentelemetry.instrumentation.{library}")
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, BaseInstrumentor)]
+    (kind,) = (kind for kind in kinds if kind is not BaseInstrumentor)
+    kind._instance = None
+    made = kind()
+    yield made
+    if made.is_instrumented_by_opentelemetry:
+        made.uninstrument()
+    kind._instance = None
 
 
 @pytest.fixture(params=["", "database", "database/dup"])

@@ -13,16 +13,15 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from otel_fastpath import left_out
 from otel_fastpath.db import plans
-from otel_fastpath.locks import Tally
 from otel_fastpath.wrapping import labels
 
 DURATION = "db.client.operation.duration"
 
 
 @pytest.fixture(autouse=True)
-def counted(monkeypatch):
+def counted():
     """Counts begin at zero."""
-    monkeypatch.setattr(left_out, "_counts", Tally())
+    left_out.forget()
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 
 import asyncpg
 import pytest
-from opentelemetry.instrumentation.asyncpg import AsyncPGInstrumentor
-
-from otel_fastpath.db.asyncpg import LIBRARY
 
 
 @pytest.fixture
@@ -19,7 +17,8 @@ def run(database_url):
         async def main():
             connection = await asyncpg.connect(database_url, **settings)
             try:
-                return await function(connection)
+                result = function(connection)
+                return await result if inspect.isawaitable(result) else result
             finally:
                 if not connection.is_closed():
                     await connection.close()
@@ -49,12 +48,12 @@ def look(wrap, run):
 
 
 @pytest.fixture
-def stock_instrumentor(emulated):
-    """The stock instrumentor, as in a new process."""
-    emulated(LIBRARY)
-    AsyncPGInstrumentor._instance = None
-    made = AsyncPGInstrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    AsyncPGInstrumentor._instance = None
+def look_both(look):
+    """There is one kind of connections."""
+    return look
+
+
+@pytest.fixture
+def stock_instrumentor(in_its_place, stock_instrumentor):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+    """Only where ours takes its place."""
+    return stock_instrumentor

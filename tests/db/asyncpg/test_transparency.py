@@ -11,95 +11,6 @@ import asyncpg
 import pytest
 from asyncpg.pool import PoolConnectionProxy
 
-CLASSES = (
-    asyncpg.Connection,
-    asyncpg.Pool,
-    asyncpg.cursor.BaseCursor,
-    asyncpg.cursor.Cursor,
-    asyncpg.cursor.CursorIterator,
-    asyncpg.prepared_stmt.PreparedStatement,
-    asyncpg.transaction.Transaction,
-    asyncpg.pool.PoolConnectionHolder,
-    asyncpg.protocol.Protocol,
-    PoolConnectionProxy,
-)
-MODULES = (asyncpg, asyncpg.connection, asyncpg.connect_utils)
-
-
-def attributes():
-    """Every attribute of asyncpg's classes and modules but its counters, raw."""
-    return {
-        (owner, name): value
-        for owner in (*CLASSES, *MODULES)
-        for name, value in vars(owner).items()
-        if not isinstance(value, int)
-    }
-
-
-def signature(function):
-    """The signature, or the error of asking for it: some annotations of asyncpg name what it does not import."""
-    try:
-        return inspect.signature(function)
-    except (AttributeError, NameError) as error:
-        return str(error)
-
-
-def described(function):
-    """What can be asked of a function."""
-    return (
-        signature(function),
-        inspect.iscoroutinefunction(function),
-        asyncio.iscoroutinefunction(function) if not inspect.iscoroutinefunction(function) else True,
-        function.__name__,
-        function.__qualname__,
-        function.__doc__,
-        function.__module__,
-    )
-
-
-@pytest.mark.filterwarnings("ignore:'asyncio.iscoroutinefunction':DeprecationWarning")
-def test_functions_look_the_same(wrap):
-    """Each that is replaced: its signature, names, text, and whether it is a coroutine function."""
-    before = {place: value for place, value in attributes().items() if inspect.isfunction(value)}
-    told = {place: described(value) for place, value in before.items()}
-    wrap()
-
-    replaced = {place: value for place, value in attributes().items() if place in before and value is not before[place]}
-
-    assert len(replaced) > 20
-    assert {place: described(value) for place, value in replaced.items()} == {place: told[place] for place in replaced}
-
-
-def test_nothing_is_left(wrap, instrumentor, run):
-    """After `uninstrument()` each attribute of asyncpg is the very same object as before."""
-    before = attributes()
-    wrap()
-    run(lambda connection: connection.fetch("SELECT 1"))
-    instrumentor.uninstrument()
-
-    after = attributes()
-
-    assert after.keys() == before.keys()
-    assert [place for place in before if after[place] is not before[place]] == []
-
-
-def test_somebody_on_top_stays_and_nothing_is_seen(wrap, instrumentor, run, monkeypatch):
-    """Wrapped by others meanwhile, ours is inert below them."""
-    seen = wrap()
-    below = asyncpg.Connection.fetch
-    calls = []
-
-    async def fetch(self, *args, **kwargs):
-        calls.append(args)
-        return await below(self, *args, **kwargs)
-
-    monkeypatch.setattr(asyncpg.Connection, "fetch", fetch)
-    instrumentor.uninstrument()
-    run(lambda connection: connection.fetch("SELECT 1"))
-
-    assert calls == [("SELECT 1",)]
-    assert seen.spans() == ()
-
 
 def test_what_raises_at_once_raises_at_once(look, database_url):
     """Methods of statements and cursors whose connection went back to its pool: at the call, not at the await."""
@@ -232,24 +143,6 @@ def test_uvloop_is_the_same(wrap, database_url):
     assert seen.names() == names
 
 
-def test_comments_carry_the_trace(look):
-    """For who asked: the server sees the query's own span."""
-    texts = []
-
-    async def main(connection):
-        query = "SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid() -- mine"
-        texts.append(await connection.fetchval(query))
-        texts.append(await connection.fetchval(query=query))
-
-    spans = look(main, options="sqlcommenter").spans()
-
-    for text, span in zip(texts, spans, strict=True):
-        told = span.context
-        header = f"00-{told.trace_id:032x}-{told.span_id:016x}-{told.trace_flags:02x}"
-        assert text.endswith(f"-- mine\n/*traceparent='{header}'*/")
-        assert "traceparent" not in span.attributes["db.query.text"]
-
-
 def test_parameters_are_cut(look):
     """Each to a length, and not those of batches."""
 
@@ -263,13 +156,3 @@ def test_parameters_are_cut(look):
     assert [len(value) for value in values] == [256, 259, 256]
     assert values[2].startswith("[0, 1, 2, ")
     assert not any("parameter" in key for key in batch.attributes)
-
-
-def test_bad_options_are_a_line_each(wrap, logged):
-    """What is understood holds."""
-    wrap("rows, no-metric")
-    (line,) = logged()
-    assert line.startswith(
-        "OTEL_FASTPATH_ASYNCPG_OPTIONS (asyncpg_options=): 'no-metric' is not valid; expected any of "
-    )
-    assert "; nearest: no-metrics, " in line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
+from contracts.databases import by_hand
 
 collect_ignore_glob = [] if importlib.util.find_spec("cassandra") else ["test_*.py"]
 
@@ -59,13 +60,6 @@ def traced(wrap, session):
 
 
 @pytest.fixture
-def stock_instrumentor():
-    """The stock instrumentor, as in a new process."""
-    from opentelemetry.instrumentation.cassandra import CassandraInstrumentor
-
-    CassandraInstrumentor._instance = None
-    made = CassandraInstrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    CassandraInstrumentor._instance = None
+def run(connect):
+    """Run a function with a session."""
+    return lambda function, **settings: by_hand(function(connect(**settings)))

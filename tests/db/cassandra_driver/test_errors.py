@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from cassandra import AlreadyExists, InvalidRequest, OperationTimedOut, ReadTimeout, Unavailable, WriteTimeout
+from cassandra import OperationTimedOut
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, ExecutionProfile, NoHostAvailable
 from cassandra.policies import (
     ConstantSpeculativeExecutionPolicy,
@@ -15,55 +15,17 @@ from cassandra.policies import (
     RetryPolicy,
     RoundRobinPolicy,
 )
-from cassandra.protocol import SyntaxException
 from cassandra.query import BatchStatement, SimpleStatement
 from opentelemetry.trace import StatusCode
 
 TEXT = "SELECT name FROM users"
 READ_TIMEOUT = {"consistency_level": "ONE", "received": 0, "block_for": 1, "data_present": False}
-ERRORS = {
-    "unavailable": (("unavailable", {"consistency_level": "ONE", "required": 2, "alive": 1}), Unavailable, "1000"),
-    "read_timeout": (("read_timeout", READ_TIMEOUT), ReadTimeout, "1200"),
-    "write_timeout": (
-        (
-            "write_timeout",
-            {"consistency_level": "ONE", "received": 0, "block_for": 1, "write_type": "SIMPLE"},
-        ),
-        WriteTimeout,
-        "1100",
-    ),
-    "syntax": (("syntax_error", {"message": "no viable alternative"}), SyntaxException, "2000"),
-    "invalid": (("invalid", {"message": "unconfigured table"}), InvalidRequest, "2200"),
-    "exists": (("already_exists", {"keyspace": "shop", "table": "users", "message": ""}), AlreadyExists, "2400"),
-}
 
 
 def profile(**settings):
     """The settings of a cluster with this execution profile."""
     given = {"retry_policy": FallthroughRetryPolicy(), "load_balancing_policy": RoundRobinPolicy(), **settings}
     return {"execution_profiles": {EXEC_PROFILE_DEFAULT: ExecutionProfile(**given)}}
-
-
-@pytest.mark.proves("cassandra.exception")
-@pytest.mark.parametrize("name", ERRORS)
-@pytest.mark.parametrize("how", ["execute", "execute_async"])
-def test_an_error_of_the_server_is_an_error(wrap, connect, server, name, how):
-    """With its code in the protocol; the status has no message, which may quote values."""
-    answer, kind, code = ERRORS[name]
-    server.answer(TEXT, error=answer)
-    session = connect(**profile())
-    seen = wrap()
-
-    with pytest.raises(kind):
-        session.execute(TEXT) if how == "execute" else session.execute_async(TEXT).result()
-
-    span = seen.one()
-    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, kind.__name__)
-    assert span.attributes["error.type"] == span.attributes["db.response.status_code"] == code
-    assert [event.name for event in span.events] == ["exception"]
-    assert span.attributes["cassandra.coordinator.dc"] == "dc1"
-    (point,) = seen.metrics()["db.client.operation.duration"]
-    assert point.attributes["error.type"] == code
 
 
 def test_a_timeout_of_the_client_is_an_error(traced, server):

@@ -366,3 +366,13 @@ def test_the_context_is_as_before(traced):
     future.result()
     assert context.get_current() is before
     context.detach(token)
+
+
+def test_a_million_characters_take_no_longer(wrap, session):
+    """They are cut before they are read, and not kept."""
+    seen = wrap()
+
+    session.execute("SELECT a FROM b WHERE c = '" + "x" * 1_000_000 + "'")
+    session.execute("INSERT INTO b (c) VALUES (" + "1," * 500_000 + "1)")
+
+    assert [span.name for span in seen.spans()] == ["SELECT b", "INSERT b"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from cassandra import cluster
 from cassandra.concurrent import execute_concurrent_with_args
-from cassandra.query import BatchStatement
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
@@ -17,85 +16,6 @@ def _emulated(emulated):
     from otel_fastpath.db.cassandra import LIBRARY
 
     emulated(LIBRARY)
-
-
-@pytest.fixture(params=["", "database", "database/dup", "http", "database,http"])
-def opt_in_value(request):
-    """Each value that it knows."""
-    return request.param
-
-
-def program(session):
-    """What both see alike."""
-    session.execute("SELECT a FROM b WHERE c = 'secret'")
-    session.execute("SELECT a FROM b WHERE c = %s", ["secret"])
-    session.execute_async("SELECT a FROM b").result()
-    statement = session.prepare("INSERT INTO users (id) VALUES (?)")
-    session.execute(statement, ["secret"])
-    session.execute(statement.bind(["secret"]))
-    session.execute(BatchStatement().add(statement, ["secret"]).add("DELETE FROM b"))
-    session.set_keyspace("other")
-    session.execute("SELECT a FROM b")
-    with pytest.raises(ValueError, match="profile"):
-        session.execute("SELECT a FROM b", execution_profile="missing")
-    session.set_keyspace("shop")
-
-
-def seen_of(span):
-    """What is compared of a span; an error's type is in the list of differences."""
-    scope = span.instrumentation_scope
-    attributes = {key: value for key, value in span.attributes.items() if key != "error.type"}
-    return (
-        *(span.name, span.kind.name, attributes, span.status.status_code.name),
-        *([event.name for event in span.events], scope.name, scope.version, scope.schema_url),
-    )
-
-
-@pytest.mark.usefixtures("opt_in")
-@pytest.mark.parametrize("settings", [{}, {"include_db_statement": True}])
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(stock_instrumentor, wrap, seen, session, settings, ours_first):
-    """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    settings = {"tracer_provider": seen.tracer_provider, **settings}
-    stock_instrumentor.instrument(**settings)
-    program(session)
-    stock_instrumentor.uninstrument()
-    stock = [seen_of(span) for span in seen.spans()]
-
-    if ours_first:
-        wrap(telemetry="same")
-        program(session)
-        assert seen.spans() == ()
-    stock_instrumentor.instrument(**settings)
-    if not ours_first:
-        wrap(telemetry="same")
-    program(session)
-
-    assert [seen_of(span) for span in seen.spans()] == stock
-    assert {span[0] for span in stock} == {"Cassandra"}
-    assert len(stock) == 10
-
-
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, session, ours_first):
-    """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own."""
-    if ours_first:
-        wrap()
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
-    if not ours_first:
-        wrap()
-
-    program(session)
-
-    spans = seen.spans()
-    assert {(span.name, span.instrumentation_scope.name) for span in spans} == {("Cassandra", SCOPE)}
-    assert len(spans) == 11
-    assert {"cassandra.coordinator.dc", "db.statement"} <= set(spans[0].attributes)
-    assert "secret" not in str([span.attributes for span in spans])
-    assert "db.client.operation.duration" in seen.metrics()
-    stock_instrumentor.uninstrument()
-    session.execute("SELECT a FROM b")
-    assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.cassandra"}
 
 
 def test_ours_adds_the_connect(stock_instrumentor, wrap, seen, connect, server):
@@ -151,18 +71,6 @@ def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, session
     assert raised is None
 
 
-@pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, session, mode):
-    """Stock's does its own work."""
-    wrap(cassandra=mode)
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-
-    session.prepare("SELECT a FROM b")
-    session.execute("SELECT a FROM b")
-
-    assert seen.names() == ["Cassandra"]
-
-
 def test_undone_theirs_is_back(stock_instrumentor, wrap, instrumentor, seen, session):
     """Once ours is uninstrumented, what was enabled does, with its arguments."""
     stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, include_db_statement=True)
@@ -194,20 +102,3 @@ def test_undone_everything_is_as_before(wrap, instrumentor, session):
     future.result()
     session.execute("SELECT a FROM b")
     assert len(seen.spans()) <= 1
-
-
-def test_another_wrapper_on_top_stays(wrap, instrumentor, session, monkeypatch):
-    """Ours then does nothing."""
-    seen, calls = wrap(), []
-    ours = cluster.Session.execute_async
-
-    def theirs(*args, **kwargs):
-        calls.append(args)
-        return ours(*args, **kwargs)
-
-    monkeypatch.setattr(cluster.Session, "execute_async", theirs)
-    session.execute("SELECT a FROM b")
-    instrumentor.uninstrument()
-    session.execute("SELECT a FROM b")
-
-    assert (len(calls), len(seen.spans())) == (2, 1)

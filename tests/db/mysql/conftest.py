@@ -67,14 +67,6 @@ def look(wrap, connect, table):  # noqa: ARG001  # a fixture cannot use `usefixt
 
 
 @pytest.fixture
-def stock_instrumentor(library, driver):  # noqa: ARG001  # likewise
-    """The stock instrumentor, as in a new process."""
-    module = importlib.import_module(f"opentelemetry.instrumentation.{library}")
-    kind = {"pymysql": "PyMySQLInstrumentor", "mysqlclient": "MySQLClientInstrumentor"}[library]
-    instrumentor = getattr(module, kind)
-    instrumentor._instance = None
-    made = instrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    instrumentor._instance = None
+def run(connect):
+    """Run a function with a connection."""
+    return lambda function: function(connect())

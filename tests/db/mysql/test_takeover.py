@@ -5,40 +5,6 @@ from __future__ import annotations
 import pytest
 
 
-def program(connection):
-    """What both see alike; the commit has no span."""
-    cursor = connection.cursor()
-    cursor.execute("SELECT * FROM t WHERE v <> 'x' AND id = %s", (1,))
-    cursor.execute("/* a comment */ select id from t")
-    cursor.execute("-- a comment\nSELECT 1")
-    cursor.executemany("INSERT INTO t VALUES (%s, %s)", [(11, "two"), (12, "three")])
-    cursor.callproc("p", (1,))
-    cursor.close()
-    connection.rollback()
-
-
-@pytest.mark.usefixtures("opt_in", "table")
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(stock_instrumentor, wrap, seen, connect, ours_first, seen_of):
-    """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    program(connect())
-    stock_instrumentor.uninstrument()
-    stock = [seen_of(span) for span in seen.spans()]
-
-    if ours_first:
-        wrap(telemetry="same")
-        program(connect())
-        assert seen.spans() == ()
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    if not ours_first:
-        wrap(telemetry="same")
-    program(connect())
-
-    assert [seen_of(span) for span in seen.spans()] == stock
-    assert {"SELECT", "select", "--", "INSERT", "p"} == {span[0] for span in stock}
-
-
 @pytest.mark.usefixtures("in_its_place", "table")
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_its_arguments_are_ours(stock_instrumentor, wrap, seen, connect, ours_first, library):
@@ -78,17 +44,6 @@ def test_a_comment_is_an_error_with_theirs_and_not_with_ours(stock_instrumentor,
     else:
         with pytest.raises(driver.Error, match="1065"):
             connect().cursor().execute(text)
-
-
-@pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, connect, mode, library):
-    """Stock's does its own work."""
-    wrap(**{library: mode})
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-
-    connect().cursor().execute("SELECT 1")
-
-    assert seen.names() == ["SELECT"]
 
 
 @pytest.mark.proves("dbapi.execution")

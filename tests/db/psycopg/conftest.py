@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 
 import pytest
+from contracts.databases import by_hand
 
 # It has no binary for some platforms.
 collect_ignore_glob = [] if importlib.util.find_spec("psycopg_binary") else ["test_*.py"]
@@ -19,7 +20,7 @@ def run(database_url):
 
     def call(function, *, autocommit=True, **settings):
         with psycopg.connect(database_url, autocommit=autocommit, **settings) as connection:
-            return function(connection)
+            return by_hand(function(connection))
 
     return call
 
@@ -64,69 +65,20 @@ def table(database_url):
 
 
 @pytest.fixture
-def look(wrap, run, table):  # noqa: ARG001  # a fixture cannot use `usefixtures`
-    """Run a function with a connection, once wrapped; gives what was seen, without the connect."""
-
-    def call(function, options="", **settings):
-        seen = wrap(options)
-
-        def main(connection):
-            seen.spans()
-            function(connection)
-
-        run(main, **settings)
-        return seen
-
-    return call
+def prepared(table):
+    """`look` has the table."""
+    return table
 
 
 @pytest.fixture
-def look_both(wrap, run_both, table):  # noqa: ARG001  # likewise
-    """The same for both kinds of connections: the function calls one method, and returns what that returns."""
-
-    def call(function, options="", **settings):
-        seen = wrap(options)
-
-        def main(connection):
-            seen.spans()
-            return function(connection)
-
-        run_both(main, **settings)
-        return seen
-
-    return call
-
-
-@pytest.fixture
-def look_async(wrap, run_async, table):  # noqa: ARG001  # likewise
-    """The same for an asynchronous connection."""
-
-    def call(function, options="", **settings):
-        seen = wrap(options)
-
-        async def main(connection):
-            seen.spans()
-            await function(connection)
-
-        run_async(main, **settings)
-        return seen
-
-    return call
-
-
-@pytest.fixture
-def stock_instrumentor():
-    """The stock instrumentor, as in a new process; it does not put back what it found in the classes."""
+def stock_instrumentor(stock_instrumentor):
+    """Stock's does not put back what it found in the classes."""
     import psycopg
-    from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 
     owners = (psycopg, psycopg.Connection, psycopg.AsyncConnection)
     before = [vars(owner)["connect"] for owner in owners]
-    PsycopgInstrumentor._instance = None
-    made = PsycopgInstrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    PsycopgInstrumentor._instance = None
+    yield stock_instrumentor
+    if stock_instrumentor.is_instrumented_by_opentelemetry:
+        stock_instrumentor.uninstrument()
     for owner, connect in zip(owners, before, strict=True):
         owner.connect = connect

@@ -3,105 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import subprocess
 import sys
 from pathlib import Path
 
 import psycopg
-import psycopg_pool
 import pytest
 import wrapt
-
-CLASSES = (
-    *(psycopg.Connection, psycopg.AsyncConnection, psycopg.Cursor, psycopg.AsyncCursor, psycopg.ServerCursor),
-    *(psycopg.AsyncServerCursor, psycopg.Transaction, psycopg.AsyncTransaction, psycopg.Pipeline),
-    *(psycopg.AsyncPipeline, psycopg.ClientCursor, psycopg.RawCursor, psycopg_pool.ConnectionPool),
-    psycopg_pool.AsyncConnectionPool,
-)
-
-
-def attributes():
-    """Every attribute of psycopg's module and classes but its counters, raw."""
-    return {
-        (owner, name): value
-        for owner in (*CLASSES, psycopg)
-        for name, value in vars(owner).items()
-        if not isinstance(value, int)
-    }
-
-
-def described(value):
-    """What can be asked of a function."""
-    function = getattr(value, "__func__", value)
-    return (
-        type(value),
-        inspect.signature(function),
-        inspect.iscoroutinefunction(function),
-        inspect.isgeneratorfunction(function),
-        inspect.isasyncgenfunction(function),
-        function.__name__,
-        function.__qualname__,
-        function.__doc__,
-        function.__module__,
-    )
-
-
-def test_functions_look_the_same(wrap):
-    """Each that is replaced: its signature, names, text, and whether it is a coroutine or generator function."""
-    before = attributes()
-    told = {
-        place: described(value)
-        for place, value in before.items()
-        if inspect.isfunction(getattr(value, "__func__", value))
-    }
-    wrap()
-
-    replaced = {place: value for place, value in attributes().items() if value is not before.get(place)}
-
-    assert len(replaced) > 40
-    assert [place for place, value in replaced.items() if place in told and described(value) != told[place]] == []
-
-
-def test_nothing_is_left(wrap, instrumentor, run):
-    """After `uninstrument()` each attribute of psycopg is the very same object as before."""
-    before = attributes()
-    wrap()
-    run(lambda connection: connection.execute("SELECT 1"))
-    instrumentor.uninstrument()
-
-    after = attributes()
-
-    assert after.keys() == before.keys()
-    assert [place for place in before if after[place] is not before[place]] == []
-
-
-@pytest.mark.parametrize("name", ["execute", "stream", "copy", "executemany"])
-def test_somebody_on_top_stays_and_nothing_is_seen(wrap, instrumentor, run, monkeypatch, name):
-    """Wrapped by others meanwhile, ours is inert below them."""
-    seen = wrap()
-    below = getattr(psycopg.Cursor, name)
-    calls = []
-
-    def method(self, *args, **kwargs):
-        calls.append(args)
-        return below(self, *args, **kwargs)
-
-    monkeypatch.setattr(psycopg.Cursor, name, method)
-    instrumentor.uninstrument()
-
-    def main(connection):
-        cursor = connection.cursor()
-        cursor.execute("SELECT 1")
-        assert list(cursor.stream("SELECT 1")) == [(1,)]
-        cursor.executemany("SELECT %s::int", [(1,)])
-        with cursor.copy("COPY (SELECT 1) TO STDOUT") as copy:
-            assert list(copy) == [b"1\n"]
-
-    run(main)
-
-    assert len(calls) == 1
-    assert seen.spans() == ()
 
 
 def test_what_raises_at_once_raises_at_once(look):
@@ -152,41 +60,6 @@ def test_wrong_arguments_of_copy_are_an_error_at_the_call(wrap, owner):
 
     with pytest.raises(TypeError, match=r"Cursor.copy\(\) missing 1 required positional argument: 'statement'"):
         owner.copy(None)
-
-
-@pytest.mark.parametrize("kind", ["str", "bytes", "sql", "raw"])
-def test_comments_carry_the_trace(look, kind):
-    """For who asked: the server sees the query's own span; a percent sign is no placeholder."""
-    from opentelemetry import trace
-    from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
-
-    query = "SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid() -- mine"
-    made = {"str": query, "bytes": query.encode(), "sql": psycopg.sql.SQL(query), "raw": query}[kind]
-    state = TraceState([("congo", "t61*")])
-    parent = NonRecordingSpan(SpanContext(1, 2, is_remote=True, trace_flags=TraceFlags(1), trace_state=state))
-    texts = []
-
-    def main(connection):
-        cursor = psycopg.RawCursor(connection) if kind == "raw" else connection.cursor()
-        with trace.use_span(parent):
-            texts.append(cursor.execute(made).fetchone()[0])
-            texts.append(cursor.execute(query=made, params=()).fetchone()[0])
-
-    spans = look(main, options="sqlcommenter").spans()
-
-    for text, span in zip(texts, spans, strict=True):
-        header = f"00-{span.context.trace_id:032x}-{span.context.span_id:016x}-{span.context.trace_flags:02x}"
-        assert text.endswith(f"-- mine\n/*traceparent='{header}',tracestate='congo%3Dt61%2A'*/")
-        assert "traceparent" not in span.attributes["db.query.text"]
-
-
-def test_bad_options_are_a_line_each(wrap, logged):
-    """What is understood holds."""
-    wrap("rows, no-metric")
-    (line,) = logged()
-    assert line.startswith(
-        "OTEL_FASTPATH_PSYCOPG_OPTIONS (psycopg_options=): 'no-metric' is not valid; expected any of "
-    )
 
 
 def test_a_wrapper_of_wrapt_around_connect_is_called_as_before(wrap, database_url, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
+from contracts.databases import by_hand
 
 # It has no binary for some platforms.
 collect_ignore_glob = [] if importlib.util.find_spec("psycopg2") else ["test_*.py"]
@@ -21,7 +22,7 @@ def run(database_url):
         connection = psycopg2.connect(database_url, **settings)
         try:
             connection.autocommit = autocommit
-            return function(connection)
+            return by_hand(function(connection))
         finally:
             connection.close()
 
@@ -44,30 +45,6 @@ def table(run):
 
 
 @pytest.fixture
-def look(wrap, run, table):  # noqa: ARG001  # a fixture cannot use `usefixtures`
-    """Run a function with a connection, once wrapped; gives what was seen, without the connect."""
-
-    def call(function, options="", **settings):
-        seen = wrap(options)
-
-        def main(connection):
-            seen.spans()
-            function(connection)
-
-        run(main, **settings)
-        return seen
-
-    return call
-
-
-@pytest.fixture
-def stock_instrumentor():
-    """The stock instrumentor, as in a new process."""
-    from opentelemetry.instrumentation.psycopg2 import Psycopg2Instrumentor
-
-    Psycopg2Instrumentor._instance = None
-    made = Psycopg2Instrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    Psycopg2Instrumentor._instance = None
+def prepared(table):
+    """`look` has the table."""
+    return table

@@ -8,6 +8,7 @@ import inspect
 import time
 
 import pytest
+from contracts.databases import by_hand
 
 collect_ignore_glob = [] if importlib.util.find_spec("redis") else ["test_*.py"]
 
@@ -30,7 +31,7 @@ def run(redis_server):
 
     def call(function, **settings):
         with redis.Redis(**{"host": "127.0.0.1", "port": redis_server.port, **settings}) as client:
-            return function(client)
+            return by_hand(function(client))
 
     return call
 
@@ -58,33 +59,6 @@ def run_both(request):
     return request.getfixturevalue("run" if request.param == "sync" else "run_async")
 
 
-def _look(wrap, run):
-    def call(function, options="", **settings):
-        seen = wrap(options)
-        run(function, **settings)
-        return seen
-
-    return call
-
-
-@pytest.fixture
-def look(wrap, run):
-    """Run a function with a client, once wrapped; gives what was seen."""
-    return _look(wrap, run)
-
-
-@pytest.fixture
-def look_async(wrap, run_async):
-    """The same for an asynchronous client."""
-    return _look(wrap, run_async)
-
-
-@pytest.fixture
-def look_both(wrap, run_both):
-    """The same for both kinds of clients: the function calls one method, and returns what that returns."""
-    return _look(wrap, run_both)
-
-
 @pytest.fixture(scope="session")
 def cluster_server(start_redis):
     """A cluster of one node."""
@@ -96,16 +70,3 @@ def cluster_server(start_redis):
         while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
             time.sleep(0.05)
     return server
-
-
-@pytest.fixture
-def stock_instrumentor():
-    """The stock instrumentor, as in a new process."""
-    from opentelemetry.instrumentation.redis import RedisInstrumentor
-
-    RedisInstrumentor._instance = None
-    made = RedisInstrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    RedisInstrumentor._instance = None

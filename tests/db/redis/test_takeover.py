@@ -19,49 +19,6 @@ def _emulated(emulated):
     emulated(LIBRARY)
 
 
-@pytest.fixture(params=["", "database", "database/dup", "http", "database,http"])
-def opt_in_value(request):
-    """Each value that it knows."""
-    return request.param
-
-
-def program(client):
-    """What both see alike."""
-    client.set("a", 1, ex=60)
-    client.mset({str(key): key for key in range(600)})
-    client.config_get("save")
-    client.execute_command("get a")
-    client.execute_command(b"GET", "a")
-    client.pipeline().execute()
-    client.pipeline().set("a", 1).get("a").execute()
-    client.pipeline(transaction=False).get("a").get("b").get("c").execute()
-    client.pipeline(transaction=False).get("a").execute_command("client getname").execute()
-    with client.pipeline() as pipeline:
-        pipeline.watch("a")
-        pipeline.get("a")
-        client.set("a", 2)
-        pipeline.multi()
-        pipeline.set("a", 3)
-        with pytest.raises(redis.WatchError):
-            pipeline.execute()
-    for name in ("FT.SEARCH", "FT.CREATE"):
-        with pytest.raises(redis.ResponseError):
-            client.execute_command(name, "index", "query", "SCHEMA", "field", "TEXT")
-    with client.pubsub() as pubsub:
-        pubsub.subscribe("channel")
-
-
-async def async_program(client):
-    """The same with an asynchronous client."""
-    await client.set("a", 1)
-    await client.mget("a", "b")
-    await client.pipeline().execute()
-    async with client.pipeline() as pipeline:
-        await pipeline.set("a", 1).get("a").execute()
-    with pytest.raises(redis.ResponseError):
-        await client.execute_command("FT.CREATE", "index", "SCHEMA", "field", "TEXT")
-
-
 def seen_of(span):
     """What is compared of a span; the attributes of errors are in the list of differences."""
     scope = span.instrumentation_scope
@@ -72,48 +29,6 @@ def seen_of(span):
         *(span.name, span.kind.name, attributes, span.status.status_code.name),
         *(scope.name, scope.version, scope.schema_url),
     )
-
-
-def events_of(span):
-    """The events, which are compared where no message quotes arguments."""
-    return [event.name for event in span.events] if span.name not in {"redis.search", "redis.create_index"} else None
-
-
-@pytest.fixture
-def both_runs(run, run_async, redis_server):
-    """Run the program with both kinds of clients, over a socket and with another database, too."""
-
-    def call():
-        run(program)
-        run(program, db=2)
-        run(program, host=None, unix_socket_path=redis_server.path)
-        run_async(async_program)
-
-    return call
-
-
-@pytest.mark.usefixtures("opt_in")
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(stock_instrumentor, wrap, seen, both_runs, ours_first):
-    """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    both_runs()
-    stock_instrumentor.uninstrument()
-    stock = [(seen_of(span), events_of(span)) for span in seen.spans()]
-
-    if ours_first:
-        wrap(telemetry="same")
-        both_runs()
-        assert seen.spans() == ()
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    if not ours_first:
-        wrap(telemetry="same")
-    both_runs()
-
-    ours = [(seen_of(span), events_of(span)) for span in seen.spans()]
-    assert ours == stock
-    names = {span[0] for span, _ in stock}
-    assert {"SET", "get a", "b'GET'", "redis", "SET GET", "GET GET GET", "redis.search", "redis.create_index"} <= names
 
 
 def test_a_cluster_is_told_like_theirs(stock_instrumentor, wrap, seen, cluster_server):
@@ -132,28 +47,6 @@ def test_a_cluster_is_told_like_theirs(stock_instrumentor, wrap, seen, cluster_s
 
     assert main() == stock
     assert [span[0] for span in stock] == ["SET", "GET SET"]
-
-
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, run, ours_first):
-    """With `telemetry="full"`, under its scope; uninstrumented, ours goes on under our own."""
-    if ours_first:
-        wrap()
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    if not ours_first:
-        wrap()
-
-    run(program)
-
-    spans = seen.spans()
-    names = [span.name for span in spans]
-    assert {span.instrumentation_scope.name for span in spans} == {SCOPE}
-    assert {"get", "MULTI", "PIPELINE GET", "PIPELINE", "MULTI SET", "SUBSCRIBE"} <= set(names)
-    assert not {name for name in names if "GET GET" in name or "SET GET" in name}
-    assert "db.client.operation.duration" in seen.metrics()
-    stock_instrumentor.uninstrument()
-    run(lambda client: client.get("a"))
-    assert {span.instrumentation_scope.name for span in seen.spans()} == {"otel_fastpath.redis"}
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
@@ -287,17 +180,6 @@ def test_without_ours_such_a_client_has_theirs(wrap, instrumentor, seen, run, ou
     spans = seen.spans()
     assert [span.name for span in spans] == ["GET"] * (1 if ours_first else 3)
     assert {span.instrumentation_scope.name for span in spans} == {SCOPE}
-
-
-@pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, run, mode):
-    """Stock's does its own work."""
-    wrap(redis=mode)
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-
-    run(lambda client: client.pipeline().get("a").get("b").execute())
-
-    assert seen.names() == ["GET GET"]
 
 
 def test_undone_theirs_is_back(stock_instrumentor, wrap, instrumentor, seen, run):

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from contracts.databases import by_hand
 from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 from opentelemetry.instrumentation.sqlalchemy.engine import EngineTracer
-
-from otel_fastpath.db.sqlalchemy import LIBRARY
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -36,16 +35,23 @@ def url(database_url):
 
 
 @pytest.fixture
-def stock_instrumentor(emulated, monkeypatch):
-    """The stock instrumentor, as in a new process, which works with every release of SQLAlchemy."""
-    emulated(LIBRARY)
-    SQLAlchemyInstrumentor._instance = None
+def run(engine):
+    """Run a function with a connection of the engine."""
+
+    def call(function):
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            return by_hand(function(connection))
+
+    return call
+
+
+@pytest.fixture
+def stock_instrumentor(in_its_place, monkeypatch, stock_instrumentor):  # noqa: ARG001  # no `usefixtures` here
+    """Only where ours takes its place; it works with every release of SQLAlchemy."""
     EngineTracer._remove_event_listener_params = []
     # What it would do if it did not refuse SQLAlchemy 2.1.
     monkeypatch.setattr(SQLAlchemyInstrumentor, "_check_dependency_conflicts", lambda _: None)
-    made = SQLAlchemyInstrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    SQLAlchemyInstrumentor._instance = None
+    yield stock_instrumentor
+    if stock_instrumentor.is_instrumented_by_opentelemetry:
+        stock_instrumentor.uninstrument()
     gc.collect()

@@ -16,12 +16,6 @@ from sqlalchemy_tables import METADATA, T, select_one, usage
 SCOPE = "opentelemetry.instrumentation.sqlalchemy"
 
 
-@pytest.fixture(params=["", "database", "database/dup", "http,database"])
-def opt_in_value(request):
-    """Each value that it knows."""
-    return request.param
-
-
 def program(engine):
     """What both see alike."""
     with engine.connect() as connection:
@@ -55,25 +49,6 @@ def on_a_new_engine(seen, run=program, **settings):
     run(engine)
     engine.dispose()
     return [seen_of(span) for span in seen.spans()]
-
-
-@pytest.mark.proves("sqlalchemy.execute", "sqlalchemy.connect")
-@pytest.mark.usefixtures("opt_in")
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(stock_instrumentor, wrap, seen, ours_first):
-    """In names, kinds, attributes, status and scope, in each mode of its conventions, in either order."""
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    expected = on_a_new_engine(seen)
-    stock_instrumentor.uninstrument()
-    if ours_first:
-        wrap(telemetry="same")
-        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    else:
-        stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-        wrap(telemetry="same")
-
-    assert on_a_new_engine(seen) == expected
-    assert len(expected) > 8
 
 
 def test_there_is_no_span_for_a_checkout(stock_instrumentor, wrap, seen):
@@ -131,18 +106,6 @@ def test_sqlalchemy_2_1_is_not_refused(wrap, seen, engine, telemetry, monkeypatc
     assert stock_instrumentor.is_instrumented_by_opentelemetry
     assert seen.spans()[0].instrumentation_scope.name == SCOPE
     stock_instrumentor.uninstrument()
-
-
-def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, engine):
-    """Then it refuses, or not, as without us."""
-    wrap(sqlalchemy="defer")
-
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, engine=engine)
-    with engine.connect() as connection:
-        select_one(connection)
-
-    assert "connect" in seen.names()
-    assert stock_instrumentor.instrumentation_dependencies() != ("sqlalchemy >= 2.0, < 2.2",)
 
 
 ARGUMENTS = {

@@ -39,12 +39,6 @@ def look(wrap, connect):
 
 
 @pytest.fixture
-def stock_instrumentor():
-    """The stock instrumentor, as in a new process."""
-    module = pytest.importorskip("opentelemetry.instrumentation.sqlite3")
-    module.SQLite3Instrumentor._instance = None
-    made = module.SQLite3Instrumentor()
-    yield made
-    if made.is_instrumented_by_opentelemetry:
-        made.uninstrument()
-    module.SQLite3Instrumentor._instance = None
+def run(connect):
+    """Run a function with a connection."""
+    return lambda function: function(connect())

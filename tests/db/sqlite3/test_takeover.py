@@ -7,61 +7,6 @@ import sqlite3
 import pytest
 
 
-def program(connection):
-    """What both see alike, and what stock's does not see."""
-    cursor = connection.cursor()
-    cursor.execute("CREATE TABLE p (id int, v text)")
-    cursor.execute("SELECT * FROM p WHERE v <> 'x' AND id = ?", (1,))
-    cursor.execute("/* a comment */ select id from p")
-    cursor.execute("-- a comment\nSELECT 1")
-    cursor.executemany("INSERT INTO p VALUES (?, ?)", [(11, "two"), (12, "three")])
-    connection.execute("DELETE FROM p")
-    connection.executescript("SELECT 1")
-    connection.commit()
-
-
-@pytest.mark.usefixtures("opt_in")
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_the_spans_are_equal(stock_instrumentor, wrap, seen, connect, ours_first, seen_of):
-    """With `telemetry="same"`: in each mode of its conventions, in either order."""
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    program(connect())
-    stock_instrumentor.uninstrument()
-    stock = [seen_of(span) for span in seen.spans()]
-
-    if ours_first:
-        wrap(telemetry="same")
-        program(connect())
-        assert seen.spans() == ()
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider, enable_commenter=True)
-    if not ours_first:
-        wrap(telemetry="same")
-    program(connect())
-
-    assert [seen_of(span) for span in seen.spans()] == stock
-    assert [span[0] for span in stock] == ["CREATE", "SELECT", "select", "--", "INSERT"]
-
-
-@pytest.mark.usefixtures("in_its_place")
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_ours_adds_what_it_does_not_see(stock_instrumentor, wrap, seen, connect, ours_first):
-    """With `full` telemetry, under its scope; its functions accept our connections, and they are sqlite3's."""
-    if ours_first:
-        wrap()
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-    if not ours_first:
-        wrap()
-
-    connection = connect()
-    assert isinstance(connection, sqlite3.Connection)
-    program(connection)
-
-    spans = seen.spans()
-    assert {span.instrumentation_scope.name for span in spans} == {"opentelemetry.instrumentation.sqlite3"}
-    names = ["CONNECT", "CREATE", "SELECT", "select", "SELECT", "INSERT", "DELETE", "SELECT"]
-    assert [span.name for span in spans] == names
-
-
 @pytest.mark.usefixtures("in_its_place")
 @pytest.mark.parametrize("text", ["/* a comment */", "  "])
 def test_a_comment_is_an_error_with_theirs_and_not_with_ours(stock_instrumentor, wrap, seen, connect, text):
@@ -99,17 +44,6 @@ def test_a_failed_statement_has_no_message_in_its_status(stock_instrumentor, wra
         "no such column: nope",
         "no such column: nope",
     ]
-
-
-@pytest.mark.parametrize("mode", ["defer", "off"])
-def test_told_to_stand_back_ours_does(stock_instrumentor, wrap, seen, connect, mode):
-    """Stock's does its own work."""
-    wrap(sqlite3=mode)
-    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
-
-    connect().cursor().execute("SELECT 1")
-
-    assert seen.names() == ["SELECT"]
 
 
 @pytest.mark.parametrize("is_own_name", [True, False])

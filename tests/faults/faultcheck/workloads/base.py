@@ -29,7 +29,7 @@ class Workload:
     """
 
     #: Keyword arguments of `instrument()`, besides the core and the providers.
-    settings: dict[str, Any] = {}  # noqa: RUF012  # read only
+    settings: dict[str, Any] = {}  # read only
     #: Whether `run` puts the package in place itself.
     instruments_itself = False
     #: Whether the compiled core runs only its own modules' lines: the others do what they do with the pure one.

@@ -153,13 +153,13 @@ class Asyncpg(Workload):
 class AsyncpgOptions(Asyncpg):
     """The same with everything that can be asked for."""
 
-    settings = {"asyncpg_options": "acquire,parameters,reset,rows,sqlcommenter"}  # noqa: RUF012  # read only
+    settings = {"asyncpg_options": "acquire,parameters,reset,rows,sqlcommenter"}  # read only
 
 
 class AsyncpgPools(Asyncpg):
     """Pools."""
 
-    settings = {"asyncpg_options": "acquire,reset"}  # noqa: RUF012  # read only
+    settings = {"asyncpg_options": "acquire,reset"}  # read only
 
     async def _main(self, host: Host) -> None:
         await host.astep("no server", lambda: asyncpg.connect("postgresql://x@127.0.0.1:1/x"))

@@ -64,7 +64,7 @@ class Psycopg2(_DBAPI):
     """psycopg2's connections, cursors of any factory, batches of its extras, COPY, and asynchronous connections."""
 
     about = ("otel_fastpath/db/psycopg2/", "otel_fastpath/db/derived.py")
-    settings = {"psycopg2_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
+    settings = {"psycopg2_options": "parameters,rows,sqlcommenter"}  # read only
 
     def run(self, host: Host) -> None:
         """On a connection of its own."""
@@ -148,7 +148,7 @@ class PyMySQL(_DBAPI):
     """PyMySQL's connections and cursors, also those that do not hold their rows, and procedures."""
 
     about = ("otel_fastpath/db/pymysql/", "otel_fastpath/db/dbapi/mysql.py")
-    settings = {"pymysql_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
+    settings = {"pymysql_options": "parameters,rows,sqlcommenter"}  # read only
 
     def run(self, host: Host) -> None:
         """On a connection of its own."""

@@ -42,7 +42,7 @@ class SQLite3(Drivers):
         "otel_fastpath/db/dbapi",
         "otel_fastpath/db/cursors",
     )
-    settings = {"sqlite3_options": "parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
+    settings = {"sqlite3_options": "parameters,rows,sqlcommenter"}  # read only
 
     def run(self, host: Host) -> None:
         """On a database in memory."""
@@ -90,7 +90,7 @@ class SQLAlchemy(Drivers):
 
     about = ("otel_fastpath/db/sqlalchemy/", "otel_fastpath/db/outer.py")
     # Otherwise, a query that SQLAlchemy's wrapper does not begin would be sqlite3's.
-    settings = {"sqlalchemy_options": "acquire,parameters,rows,sqlcommenter", "sqlite3": "off"}  # noqa: RUF012
+    settings = {"sqlalchemy_options": "acquire,parameters,rows,sqlcommenter", "sqlite3": "off"}
 
     def run(self, host: Host) -> None:
         """On a database in memory, with a pool of one connection."""
@@ -155,7 +155,7 @@ class Psycopg(Drivers):
     """psycopg's connections, cursors, streams, COPY, pipelines and transactions, in both forms."""
 
     about = ("otel_fastpath/db/psycopg/",)
-    settings = {"psycopg_options": "acquire,check,parameters,rows,sqlcommenter"}  # noqa: RUF012  # read only
+    settings = {"psycopg_options": "acquire,check,parameters,rows,sqlcommenter"}  # read only
 
     def run(self, host: Host) -> None:
         """On a connection of its own, and in an event loop."""

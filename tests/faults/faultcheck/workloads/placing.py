@@ -17,7 +17,7 @@ class SetUp(Workload):
 
     instruments_itself = True
     is_the_same_with_each_core = True
-    settings = {"exceptions": "raised,python", "asyncpg_options": "rows", "disabled": "no.such.patch"}  # noqa: RUF012
+    settings = {"exceptions": "raised,python", "asyncpg_options": "rows", "disabled": "no.such.patch"}
 
     def prepare(self) -> None:
         """Both kinds of processors."""

@@ -220,7 +220,7 @@ class Logs(Spans):
 class Exceptions(Workload):
     """Exceptions that are counted; with the compiled core by its callback, else by the one in Python."""
 
-    settings = {"exceptions": "handled,code,operations,python"}  # noqa: RUF012  # read only
+    settings = {"exceptions": "handled,code,operations,python"}  # read only
 
     def begin(self) -> None:
         """A tracer, whose spans are operations."""

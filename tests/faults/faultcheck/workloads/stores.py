@@ -18,7 +18,7 @@ class Redis(Drivers):
     """Commands, pipelines, transactions, scripts, locks, subscriptions, in both forms."""
 
     about = ("otel_fastpath/db/redis/", "otel_fastpath/db/repeats.py")
-    settings = {"redis_options": "parameters,slow=1us,repeats=2"}  # noqa: RUF012  # read only
+    settings = {"redis_options": "parameters,slow=1us,repeats=2"}  # read only
 
     def run(self, host: Host) -> None:
         """With a client of its own, and in an event loop."""
@@ -116,7 +116,7 @@ class Cassandra(Drivers):
     """Queries, prepared statements, batches, futures with callbacks, many at a time, errors."""
 
     about = ("otel_fastpath/db/cassandra/",)
-    settings = {"cassandra_options": "parameters,rows"}  # noqa: RUF012  # read only
+    settings = {"cassandra_options": "parameters,rows"}  # read only
 
     def run(self, host: Host) -> None:
         """In a session of its own: its threads do not outlive a fork."""
