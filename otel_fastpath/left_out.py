@@ -26,6 +26,11 @@ def add(kind: str, why: str) -> None:
         faults.raise_interruption(error)
 
 
+def forget() -> None:
+    """Begin to count anew."""
+    _counts.clear()
+
+
 def counts() -> dict[str, int]:
     """How much was left out so far, by kind."""
     return dict(_counts)

@@ -54,6 +54,19 @@ def pytest_report_header():
     return f"otel-fastpath core: {implementation}{because}{', the compiled one is required' if REQUIRED else ''}"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of the cases of a test, `make test` takes each on one core in turn, and the first on both; the rest is slow."""
+    for item in items:
+        indices = dict(item.callspec.indices) if hasattr(item, "callspec") else {}
+        core = item.callspec.params.get("core") if "core" in indices else None
+        if core is None or any("core" in str(mark.args[0]) for mark in item.iter_markers("parametrize")):
+            continue
+        del indices["core"]
+        if any(indices.values()) and (sum(indices.values()) % 2 == 0) is (core == "py"):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def frozen():
     """Freeze the objects imported so far, so that the tests' thousands of full collections skip them."""
@@ -131,11 +144,9 @@ def instrumented(instrumentor, core):
 @pytest.fixture
 def no_faults():
     """The test starts with no counts of faults."""
-    before = dict(faults._counts)
-    faults._counts.clear()
+    faults.forget()
     yield faults
-    faults._counts.clear()
-    faults._counts.update(before)
+    faults.forget()
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
     paths = {name: folder / f"{name}-{_digest(root, name, source)}.so" for name, source in (EXTENSIONS | ALONE).items()}
     for group in (EXTENSIONS, ALONE):
         outdated = {name: paths[name] for name in group if not paths[name].exists()}
-        output = _compile_apart(root, outdated) if outdated else ""
+        output = compile_apart(root, outdated) if outdated else ""
         if output and required:
             raise RuntimeError(f"{', '.join(outdated)} could not be compiled:\n{output}")
     for path in folder.glob("*.so"):
@@ -189,7 +189,7 @@ def _digest(root: Path, name: str, source: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile_apart(root: Path, wanted: dict[str, Path]) -> str:
+def compile_apart(root: Path, wanted: dict[str, Path]) -> str:
     """Compile modules in a separate process. Returns the output if that fails, otherwise an empty string."""
     command = [sys.executable, __file__, *(f"{name}={path.absolute()}" for name, path in wanted.items())]
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

@@ -64,7 +64,8 @@ class EncodedRequest:
         """The number of data points in the request, or None if it must be counted in the message."""
         return self._points if self._message is None else None
 
-    def _parsed(self) -> Any:
+    def parsed(self) -> Any:
+        """The message, made of the bytes when it is first asked for."""
         if self._message is None:
             self._message = self._kind.FromString(self._content)
         return self._message
@@ -74,18 +75,18 @@ class EncodedRequest:
         return self._kind
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._parsed(), name)
+        return getattr(self.parsed(), name)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self._parsed() == (other._parsed() if type(other) is EncodedRequest else other))
+        return bool(self.parsed() == (other.parsed() if type(other) is EncodedRequest else other))
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(self._parsed())
+        return repr(self.parsed())
 
     def __str__(self) -> str:
-        return str(self._parsed())
+        return str(self.parsed())
 
     def __reduce__(self) -> Any:
         return self._kind.FromString, (self.SerializePartialToString(),)
@@ -183,7 +184,7 @@ class Replacement:
         self._stock = stock
         self._encode = encode
         self._encode_each = encode_each
-        self._wrap = wrap
+        self.wrap = wrap
         self._used = used
         self._as_read = tuple([read() for read in used])
 
@@ -194,7 +195,7 @@ class Replacement:
             content = self._encode(batch)
             if content is not None:
                 try:
-                    return self._wrap(content)
+                    return self.wrap(content)
                 except Exception as error:  # protobuf reads less deeply nested messages than it writes
                     faults.raise_interruption(error)
         try:
@@ -205,7 +206,7 @@ class Replacement:
                 raise
             refused = error
         try:
-            return self._wrap(self._encode_each(batch, self._wrap))
+            return self.wrap(self._encode_each(batch, self.wrap))
         except Exception as error:
             faults.raise_interruption(error)
             raise refused from None

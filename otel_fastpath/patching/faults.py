@@ -217,3 +217,9 @@ def raise_interruption(error: BaseException) -> None:
 def counts() -> dict[str, int]:
     """The number of faults so far, by place."""
     return dict(_counts)
+
+
+def forget() -> None:
+    """Begin to count anew, and log what is counted again."""
+    _counts.clear()
+    _counts_of_others.clear()

@@ -102,7 +102,7 @@ def project(hook, monkeypatch, tmp_path):
             path.write_text(name)
         return ""
 
-    monkeypatch.setattr(hook, "_compile_apart", compile_apart)
+    monkeypatch.setattr(hook, "compile_apart", compile_apart)
 
     def build(change=None):
         asked.clear()
@@ -135,7 +135,7 @@ def test_only_what_has_changed_is_compiled_again(project, changed, compiled):
 
 def test_a_module_that_must_compile_and_does_not_is_an_error_that_names_it(hook, project, monkeypatch):
     """With what the compiler said."""
-    monkeypatch.setattr(hook, "_compile_apart", lambda root, wanted: "no room left")  # noqa: ARG005
+    monkeypatch.setattr(hook, "compile_apart", lambda root, wanted: "no room left")  # noqa: ARG005
     with pytest.raises(RuntimeError, match=r"otel_fastpath\.trace\._first_c, .* could not be compiled:\nno room left"):
         project()
 

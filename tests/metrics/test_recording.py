@@ -13,7 +13,6 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMet
 from opentelemetry.sdk.metrics.view import View
 
 import otel_fastpath
-from otel_fastpath.locks import Tally
 from otel_fastpath.patching import faults
 
 # OTEL_FASTPATH_TESTS=heavy: a million records.
@@ -206,7 +205,7 @@ class _Reservoir:
 
 def test_an_error_of_a_reservoir_is_logged_once(provided, monkeypatch, no_faults, logged):
     """The measurements count, and it is no fault of this package."""
-    monkeypatch.setattr(faults, "_counts_of_others", Tally())
+    faults.forget()
     view = View(instrument_name="*", exemplar_reservoir_factory=lambda _kind: _Reservoir)
     meter, reader = provided(views=[view], exemplar_filter=AlwaysOnExemplarFilter())
     counter = meter.create_counter("counter")

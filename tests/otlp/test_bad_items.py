@@ -385,7 +385,7 @@ def test_what_protobuf_does_not_read(export, monkeypatch, signal):
             raise DecodeError("too deep")
         return kind.FromString(content)
 
-    monkeypatch.setattr(replacement, "_wrap", parse)
+    monkeypatch.setattr(replacement, "wrap", parse)
 
     assert sent(export("grpc", signal, [good("deep"), good("flat")])) == sent(
         together(signal, [good("deep"), good("flat")])

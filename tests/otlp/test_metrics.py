@@ -91,7 +91,7 @@ def test_grpc_gets_the_message_that_it_gets_without_us(data):
 def test_exporting_parses_nothing(data, monkeypatch):
     """The exporter sends the bytes as they were encoded."""
     parsed = []
-    monkeypatch.setattr(EncodedRequest, "_parsed", parsed.append)
+    monkeypatch.setattr(EncodedRequest, "parsed", parsed.append)
     adapter, session = Kept(), requests.Session()
     session.mount("http://", adapter)
     exporter = metric_exporter.OTLPMetricExporter("http://localhost/v1/metrics", session=session)

@@ -180,12 +180,10 @@ def test_any_depth(core, wrap):
     assert cut
 
 
-def test_a_fault_of_ours_is_counted_and_stock_encodes(core, monkeypatch):
+def test_a_fault_of_ours_is_counted_and_stock_encodes(monkeypatch):
     """A batch that our own code fails on goes the stock way."""
     made = {"__name__": "otel_fastpath.test"}
     exec("def fail(*_): raise ZeroDivisionError(0)", made)  # noqa: S102  # a function of a module of ours that is not there
-    encoder = trace_requests.Encoder(compiled.load("otlp.encoder", core), patches_spans._stock())
-    monkeypatch.setattr(patches_spans, "_encoder", lambda _: encoder)
     encode_spans = patches_spans._make_http(STOCK, Config())
     before = faults.counts().get("OTLP batch encoder", 0)
     monkeypatch.setattr(trace_requests, "varint", made["fail"])

@@ -350,7 +350,7 @@ def test_a_status_that_fails_is_counted(instrumented, provide, no_faults, put):
 
     provider, _ = provide()
     started(provider)
-    put.setattr(explain, "_start", theirs)
+    put.setattr(explain, "stages_of_start", theirs)
     report = instrumented.status()
 
     assert len(report) > 0

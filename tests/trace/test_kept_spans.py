@@ -11,8 +11,14 @@ from otel_fastpath.trace.context.kept_spans import TracerPatch
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
     """No starter and no listener of this process's own."""
-    monkeypatch.setattr(kept_spans, "_starter", TracerPatch())
-    monkeypatch.setattr(kept_spans, "_listeners", [])
+    monkeypatch.setattr(kept_spans, "listeners", [])
+    before = []
+    kept_spans.listen(before.append)
+    kept_spans.listeners.clear()
+    kept_spans.put(TracerPatch())
+    yield
+    kept_spans.listeners.clear()
+    kept_spans.put(before[0])
 
 
 def test_a_listener_hears_what_is_there_and_what_comes():

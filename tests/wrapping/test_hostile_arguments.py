@@ -343,7 +343,7 @@ def _compared(uses, bare, begin, no_faults):
         found = _outcome(uses[case[0]], VALUES[case[1]])
         if no_faults.counts():
             faulty.append((case, no_faults.counts()))
-            no_faults._counts.clear()
+            no_faults.forget()
         if found not in {stock[case], bare.get(case), ""}:
             unlike.append((case, stock[case], found))
     return faulty, unlike

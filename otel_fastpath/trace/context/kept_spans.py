@@ -28,12 +28,13 @@ class TracerPatch(NamedTuple):
 
 
 _starter = TracerPatch()
-_listeners: list[Callable[[TracerPatch], object]] = []
+# Those who are called.
+listeners: list[Callable[[TracerPatch], object]] = []
 
 
 def listen(listener: Callable[[TracerPatch], object]) -> None:
     """Call the listener with the starter now, and whenever the starter changes."""
-    _listeners.append(listener)
+    listeners.append(listener)
     _tell(listener)
 
 
@@ -41,7 +42,7 @@ def put(starter: TracerPatch) -> None:
     """Set the starter, and call the listeners."""
     global _starter
     _starter = starter
-    for listener in tuple(_listeners):
+    for listener in tuple(listeners):
         _tell(listener)
 
 

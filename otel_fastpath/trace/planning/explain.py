@@ -78,7 +78,7 @@ def _way(planner: TracerPlanner, tracer: Any, general: str) -> tuple[str, dict[s
     if plan is None:
         why = why or f"{_STOCK} starts the spans: the tracer's configuration could not be read, see the log."
         return _STOCK, {"start": (why if why.endswith(".") else f"{_STOCK} starts the spans: {why}.",)}
-    return _HERE, {"start": tuple(_start(plan, tracer)), "processors": tuple(_processors(plan))}
+    return _HERE, {"start": tuple(stages_of_start(plan, tracer)), "processors": tuple(_processors(plan))}
 
 
 def _why_none(starting: Any) -> str:
@@ -101,7 +101,8 @@ def _broken(facts: Any) -> str:
     return ""
 
 
-def _start(plan: Any, tracer: Any) -> Iterator[str]:
+def stages_of_start(plan: Any, tracer: Any) -> Iterator[str]:
+    """Describe what a span meets until it is started."""
     kind = type(plan.sampler)
     name = "should_sample"
     spans: dict[int, list[str]] = {}

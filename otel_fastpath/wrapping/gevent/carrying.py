@@ -63,11 +63,12 @@ def make_map(original: Any) -> Any:
 
     @functools.wraps(original)
     def over(*args: Any, **kwargs: Any) -> Any:
-        return original(*call_guarded(_PLACE, _carrying, args, kwargs) or args, **kwargs)
+        return original(*call_guarded(_PLACE, bind_arguments, args, kwargs) or args, **kwargs)
 
     return over
 
 
-def _carrying(args: Any, kwargs: Any) -> Any:
+def bind_arguments(args: Any, kwargs: Any) -> Any:
+    """The arguments with the function bound to the current context; None if there is no context to bind it to."""
     context = _context_api.get_current()
     return arguments_in_context(context, "func", args, kwargs) if context else None

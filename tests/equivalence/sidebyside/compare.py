@@ -166,7 +166,7 @@ def run(scenario: Scenario, setup: Setup) -> list[Any]:
         world.close()
 
     # A fault of ours is logged once a process: here once a run.
-    faults._counts.clear()
+    faults.forget()
     state = random.getstate()
     try:
         with _watched(world):

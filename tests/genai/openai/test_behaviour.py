@@ -66,9 +66,9 @@ def test_a_call_that_is_not_sampled_is_measured_all_the_same(told, client):
     assert not parents[0].is_recording()
 
 
-def test_without_telemetry_nothing_is_looked_at(client, monkeypatch):
+def test_without_telemetry_nothing_is_looked_at(client):
     """Where nobody set a provider, a call costs a look."""
-    monkeypatch.setattr(patches, "_telemetry", OpenAITelemetry(TelemetryScope("test", "1"), CaptureSettings(), {}))
+    patches.use(OpenAITelemetry(TelemetryScope("test", "1"), CaptureSettings(), {}))
 
     assert client(CHAT).chat.completions.create(**ASK).id == "chatcmpl-1"
 

@@ -11,7 +11,6 @@ from opentelemetry.sdk.trace import TracerProvider
 from otel_fastpath import left_out
 from otel_fastpath.genai.openai import patches
 from otel_fastpath.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
-from otel_fastpath.locks import Tally
 from otel_fastpath.wrapping import labels
 
 MOST = 5
@@ -23,7 +22,7 @@ DURATION = "gen_ai.client.operation.duration"
 def series(monkeypatch):
     """Labels and counts of the durations of calls, of which few sets are kept."""
     monkeypatch.setattr(labels, "MOST_SETS", MOST)
-    monkeypatch.setattr(left_out, "_counts", Tally())
+    left_out.forget()
     reader = InMemoryMetricReader()
     providers = {
         "tracer_provider": TracerProvider(shutdown_on_exit=False),

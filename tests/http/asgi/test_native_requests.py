@@ -188,7 +188,7 @@ def test_a_fault_of_ours_is_not_the_requests(both_ways, recorded, no_faults, pla
     assert ours == stock
     assert len(served) == 2
     assert no_faults.counts()
-    no_faults._counts.clear()
+    no_faults.forget()
 
 
 @pytest.mark.parametrize("place", ["span", "duration", "active"])

@@ -148,14 +148,14 @@ def test_what_gevent_prints_of_a_failure_does_not_show_the_context(instrumentor,
 
 
 @pytest.mark.usefixtures("mine")
-@pytest.mark.parametrize("place", ["_carry", "_carrying"])
+@pytest.mark.parametrize("place", ["carry", "bind_arguments"])
 def test_a_fault_of_ours_is_counted_only(instrumentor, no_faults, monkeypatch, place):
     """The greenlet runs, with gevent's own context."""
     instrumentor.instrument(gevent="on", disabled="exceptions")
-    if place == "_carry":
+    if place == "carry":
         monkeypatch.setattr(carrying.contextvars, "Context", as_ours(broken))
     else:
-        monkeypatch.setattr(carrying, "_carrying", as_ours(broken))
+        monkeypatch.setattr(carrying, "bind_arguments", as_ours(broken))
 
     assert SPAWNS["spawn"]()[1] == "gevent's own"
     assert SPAWNS["pool.imap"]()[1] == "gevent's own"
