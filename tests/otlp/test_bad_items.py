@@ -355,7 +355,7 @@ def test_with_other_protobufs(tmp_path, release, implementation):
         uv = Path(__file__).parents[2] / ".tools" / "bin" / "uv"
         options = ["--quiet", "--no-deps", "--python", sys.executable, "--target", str(tmp_path)]
         subprocess.run([uv, "pip", "install", *options, *RELEASES[release]], check=True, timeout=120)
-    tests = [__file__, str(Path(__file__).with_name("test_any_field.py"))]
+    tests = [__file__, str(Path(__file__).with_name("test_any_value.py"))]
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *tests, "-q", "-m", "not slow", "-p", "no:cacheprovider"],
         env={**os.environ, "PYTHONPATH": str(tmp_path), "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": implementation},
