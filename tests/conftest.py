@@ -57,13 +57,16 @@ def pytest_report_header():
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Of the cases of a test, `make test` takes each on one core in turn, and the first on both; the rest is slow."""
+    cases: dict[str, dict[str, int]] = {}
     for item in items:
-        indices = dict(item.callspec.indices) if hasattr(item, "callspec") else {}
-        core = item.callspec.params.get("core") if "core" in indices else None
+        core = item.callspec.params.get("core") if hasattr(item, "callspec") else None
         if core is None or any("core" in str(mark.args[0]) for mark in item.iter_markers("parametrize")):
             continue
-        del indices["core"]
-        if any(indices.values()) and (sum(indices.values()) % 2 == 0) is (core == "py"):
+        others = item.callspec.id.split("-")
+        others.remove(core)
+        of_test = cases.setdefault(item.nodeid.partition("[")[0], {})
+        number = of_test.setdefault("-".join(others), len(of_test))
+        if number and (number % 2 == 0) is (core == "py"):
             item.add_marker(pytest.mark.slow)
 
 

@@ -227,3 +227,17 @@ def emulated():
 def in_its_place(emulated, library):
     """Skips the test if this library's wrapper stands back, likewise."""
     emulated(importlib.import_module(f"otel_fastpath.db.{library}").LIBRARY)
+
+
+@pytest.fixture(params=["ours", "stock's"])
+def comments(request, wrap, seen):
+    """Comments are added: the option of ours, or stock's argument, with ours in its place."""
+    if request.param == "ours":
+        wrap("sqlcommenter")
+        return
+    request.getfixturevalue("in_its_place")
+    stock_instrumentor = request.getfixturevalue("stock_instrumentor")
+    wrap(telemetry="same")
+    stock_instrumentor.instrument(
+        tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True
+    )

@@ -18,7 +18,6 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanContext, SpanKind
 
-from otel_fastpath import compiled
 from otel_fastpath.otlp import patches_spans, trace_requests
 from otel_fastpath.otlp.exporters import EncodedRequest
 from otel_fastpath.patching import faults, pausing

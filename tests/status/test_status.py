@@ -348,8 +348,10 @@ def test_the_version_names_the_installed_build(command):
 def no_compiled_modules(monkeypatch):
     """A pure installation: none of the compiled modules is found."""
     monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [])
-    monkeypatch.setattr(compiled, "_chosen", "")
-    monkeypatch.setattr(compiled, "_why_not_compiled", "")
+    compiled.choose(None)
+    yield
+    monkeypatch.undo()
+    compiled.choose(None)
 
 
 @pytest.mark.usefixtures("no_compiled_modules")
@@ -378,15 +380,17 @@ def test_another_interpreter_is_not_told_to_compile(monkeypatch):
 
 def test_a_pure_core_that_was_asked_for_needs_no_advice(monkeypatch):
     """The compiled modules are there, or one of them is not: neither is an installation without them."""
-    monkeypatch.setattr(compiled, "_chosen", "")
-    monkeypatch.setattr(compiled, "_why_not_compiled", "")
+    # Files that are there, compiled or not.
+    monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [".py"])
+    monkeypatch.setattr(compiled, "TWINS", ("trace.context.scope",))
     compiled.choose("py")
-    monkeypatch.setattr(compiled, "_missing", list)
     assert status.collect(()).notes == ()
 
-    monkeypatch.setattr(compiled, "_missing", lambda: ["trace.context.scope_c"])
+    monkeypatch.setattr(compiled, "TWINS", ("trace.context.scope", "trace.context.nothing"))
     compiled.choose(None)
-    assert compiled.implementation() == ("py", "compiled modules are missing: trace.context.scope_c")
+    assert compiled.implementation() == ("py", "compiled modules are missing: trace.context.nothing")
+    monkeypatch.undo()
+    compiled.choose(None)
 
 
 @pytest.mark.parametrize(("arguments", "code"), [((), 2), (("nothing",), 2), (("--help",), 0), (("status", "-h"), 0)])

@@ -14,6 +14,7 @@ import pytest
 import redis
 import requests
 import urllib3
+from combinations import crossed
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.instrumentation.requests import RequestsInstrumentor
 from opentelemetry.instrumentation.urllib3 import URLLib3Instrumentor
@@ -361,8 +362,7 @@ def test_no_argument_is_a_fault(instrumented_clients, instrumentor, core, no_fau
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("telemetry", ["same", "full"])
+@pytest.mark.parametrize(("telemetry", "library"), crossed(["full", "same"], list(LIBRARIES)))
 def test_no_argument_of_a_library_is_a_fault(request, instrumentor, core, no_faults, library, telemetry):
     """Likewise, for libraries with a server or with more than one, beside stock's instrumentation of the same calls."""
     uses, server, place = LIBRARIES[library]

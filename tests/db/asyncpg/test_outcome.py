@@ -45,50 +45,34 @@ def test_a_metric_that_fails_does_not_lose_the_span(wrap, run, no_faults, seen, 
     no_faults.forget()
 
 
-def test_a_connect_can_be_given_up_in_another_context(wrap, seen, monkeypatch, caplog):
-    """Its coroutine is closed elsewhere: no error there, no line in the log, and the next connect is a span again."""
+@pytest.mark.parametrize("what", ["connect", "query"])
+def test_it_can_be_given_up_in_another_context(wrap, seen, monkeypatch, caplog, what):
+    """Its coroutine is closed elsewhere: no error there, no line in the log, and the next one is a span again."""
 
     class Never:
         def __await__(self):
             yield
 
-    async def connect(*_args):
+    async def never(*_args):
         await Never()
 
-    monkeypatch.setattr(asyncpg, "connect", connect)
+    connection = asyncpg.Connection.__new__(asyncpg.Connection)
+    connection._aborted = True
+    connection._protocol = type("Protocol", (), {"is_connected": lambda _: True})()
+    monkeypatch.setattr(*(asyncpg, "connect") if what == "connect" else (asyncpg.Connection, "fetch"), never)
     wrap()
-    coroutine = asyncpg.connect()
+
+    def begin():
+        return asyncpg.connect() if what == "connect" else connection.fetch("SELECT 1")
+
     here = contextvars.copy_context()
+    coroutine = begin()
     here.run(coroutine.send, None)
 
     coroutine.close()
 
-    again = here.run(asyncpg.connect)
+    again = here.run(begin)
     here.run(again.send, None)
     here.run(again.close)
-    assert seen.names() == ["CONNECT", "CONNECT"]
-    assert caplog.messages == []
-
-
-def test_a_query_can_be_given_up_in_another_context(wrap, seen, monkeypatch, caplog):
-    """Likewise."""
-
-    class Never:
-        def __await__(self):
-            yield
-
-    async def fetch(*_args):
-        await Never()
-
-    monkeypatch.setattr(asyncpg.Connection, "fetch", fetch)
-    wrap()
-    connection = asyncpg.Connection.__new__(asyncpg.Connection)
-    connection._aborted = True
-    connection._protocol = type("Protocol", (), {"is_connected": lambda _: True})()
-    coroutine = connection.fetch("SELECT 1")
-    contextvars.copy_context().run(coroutine.send, None)
-
-    coroutine.close()
-
-    assert seen.names() == ["SELECT"]
+    assert seen.names() == ["CONNECT" if what == "connect" else "SELECT"] * 2
     assert caplog.messages == []

@@ -7,20 +7,6 @@ import pytest
 SENT = "SELECT info, 'é' FROM information_schema.processlist WHERE id = connection_id()"
 
 
-@pytest.fixture(params=["ours", "stock's"])
-def comments(request, wrap, seen):
-    """Comments are added: the option of ours, or stock's argument, with ours in its place."""
-    if request.param == "ours":
-        wrap("sqlcommenter")
-        return
-    request.getfixturevalue("in_its_place")
-    wrap(telemetry="same")
-    stock_instrumentor = request.getfixturevalue("stock_instrumentor")
-    stock_instrumentor.instrument(
-        tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True
-    )
-
-
 @pytest.mark.usefixtures("comments", "table")
 @pytest.mark.parametrize("form", [str, str.encode, lambda text: bytearray(text.encode())])
 def test_a_query_of_this_form(connect, form):

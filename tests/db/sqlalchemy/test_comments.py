@@ -8,19 +8,6 @@ import sqlalchemy as sa
 BACKEND = "SELECT query, 'é' FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 
 
-@pytest.fixture(params=["ours", "stock's"])
-def comments(request, wrap, seen):
-    """Comments are added: the option of ours, or stock's argument, with ours in its place."""
-    if request.param == "ours":
-        wrap("sqlcommenter")
-        return
-    stock_instrumentor = request.getfixturevalue("stock_instrumentor")
-    wrap(telemetry="same")
-    stock_instrumentor.instrument(
-        tracer_provider=seen.tracer_provider, enable_commenter=True, enable_attribute_commenter=True
-    )
-
-
 @pytest.mark.usefixtures("comments")
 @pytest.mark.parametrize("form", [sa.text, str, str.encode])
 @pytest.mark.parametrize("driver", ["psycopg2", "psycopg"])
