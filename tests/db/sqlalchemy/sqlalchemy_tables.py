@@ -36,7 +36,7 @@ def usage(seen):
     return {(point.attributes["pool.name"], point.attributes["state"]): point.value for point in points}
 
 
-def program(engine):
+def what_both_see(engine):
     """What both see alike."""
     with engine.connect() as connection:
         METADATA.create_all(connection)

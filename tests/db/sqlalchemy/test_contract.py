@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from contracts.databases import Outcome, Takeover
 from opentelemetry import context
 from sqlalchemy import exc, orm, pool
-from sqlalchemy_tables import DIFFERENT, METADATA, Row, T, program, select_one
+from sqlalchemy_tables import DIFFERENT, METADATA, Row, T, select_one, what_both_see
 
 from otel_fastpath.db import calls as db_calls
 from otel_fastpath.db import conventions, database
@@ -46,8 +46,8 @@ class TestContract(Outcome, Takeover):
         "acquire": (db_pools, "begin_acquire"),
     }
 
-    @pytest.fixture(name="program")
-    def each_operation(self):
+    @pytest.fixture
+    def program(self):
         """Each operation once; what comes of it must be SQLAlchemy's own."""
 
         def call():
@@ -93,7 +93,7 @@ class TestContract(Outcome, Takeover):
 
         return call
 
-    program_of_both = staticmethod(program)
+    program_of_both = staticmethod(what_both_see)
 
     def events_of(self, span):
         """The driver's message, which may have data of a row in it, is not ours."""

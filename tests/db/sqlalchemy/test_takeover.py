@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from opentelemetry.instrumentation.sqlalchemy import SQLAlchemyInstrumentor
 from sqlalchemy import exc
 from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy_tables import DIFFERENT, METADATA, T, program, select_one, usage
+from sqlalchemy_tables import DIFFERENT, METADATA, T, select_one, usage, what_both_see
 
 SCOPE = "opentelemetry.instrumentation.sqlalchemy"
 
@@ -98,7 +98,7 @@ def test_its_comments_are_made(stock_instrumentor, wrap, seen, arguments, ours_f
 
         def run(engine):
             sa.event.listen(engine, "after_cursor_execute", lambda *args: executed.append(args[2]))
-            program(engine)
+            what_both_see(engine)
 
         engine = sa.create_engine("sqlite:///")
         run(engine)
