@@ -60,7 +60,9 @@ def pytest_collection_modifyitems(items):
     cases: dict[str, dict[str, int]] = {}
     for item in items:
         core = item.callspec.params.get("core") if hasattr(item, "callspec") else None
-        if core is None or any("core" in str(mark.args[0]) for mark in item.iter_markers("parametrize")):
+        if core is None or item.get_closest_marker("slow") is not None:
+            continue
+        if any("core" in str(mark.args[0]) for mark in item.iter_markers("parametrize")):
             continue
         others = item.callspec.id.split("-")
         others.remove(core)

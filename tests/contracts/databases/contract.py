@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from types import FunctionType
 
+import pytest
 from opentelemetry import context
 
 
@@ -43,13 +45,8 @@ class Contract:
     asked = []
     options = ""
     quiet = ""
-    # Argument of a test -> the table whose items it takes in turn.
-    parameters = {
-        "raised": "raising",
-        "saboteur": "raised",
-        "difference": "differences",
-        "variant": "variants",
-    }
+    # Of each suite: the test, its arguments, their values for a subclass, and which of them are fixtures.
+    cases = ()
     # Tests that a library without such a table does not have.
     needs = {
         "test_a_fault_of_ours_is_logged_at_most_thrice": "read",
@@ -59,17 +56,21 @@ class Contract:
         "test_comments_carry_the_trace": "comments",
     }
 
-    def __init_subclass__(cls, **kwargs):  # noqa: D105
+    def __init_subclass__(cls, **kwargs):
+        """Give the tests of a library the values of its tables."""
         super().__init_subclass__(**kwargs)
-        for test, table in cls.needs.items():
-            if hasattr(cls, test) and cls.__name__.startswith("Test") and not getattr(cls, table):
-                setattr(cls, test, None)
-
-    def pytest_generate_tests(self, metafunc):
-        """Take the parameters from the attributes."""
-        for argument, table in self.parameters.items():
-            if argument in metafunc.fixturenames:
-                metafunc.parametrize(argument, getattr(self, table))
+        if not cls.__name__.startswith("Test"):
+            return
+        for suite in cls.__mro__:
+            for name, arguments, values, indirect in vars(suite).get("cases", ()):
+                test = getattr(cls, name)
+                copy = FunctionType(test.__code__, test.__globals__, name, test.__defaults__, test.__closure__)
+                mark = pytest.mark.parametrize(arguments, values(cls), indirect=indirect).mark
+                copy.pytestmark = [*getattr(test, "pytestmark", ()), mark]
+                setattr(cls, name, copy)
+        for name, table in cls.needs.items():
+            if hasattr(cls, name) and not getattr(cls, table):
+                setattr(cls, name, None)
 
     async def ask_everything(self, connection, names=None):
         """Each entry once: what came of it must be the library's own."""

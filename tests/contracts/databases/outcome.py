@@ -33,9 +33,17 @@ class Outcome(Contract):
     stops = (KeyboardInterrupt, SystemExit)
     stopped_at = ("on_start", "on_end")
 
-    def __init_subclass__(cls, **kwargs):  # noqa: D105
-        super().__init_subclass__(**kwargs)
-        cls.test_a_fault_of_ours_is_counted_only = _test_of_faults(crossed(["c", "py"], list(cls.own)))
+    cases = (
+        ("test_an_error_of_the_set_up_is_raised", "saboteur", lambda cls: cls.raised, False),
+        (
+            *("test_a_fault_of_ours_is_counted_only", ("core", "place")),
+            *(lambda cls: crossed(["c", "py"], list(cls.own)), ["core"]),
+        ),
+        (
+            *("test_an_exception_is_the_very_same", ("raised", "error")),
+            *(lambda cls: crossed(cls.raising, EXCEPTIONS), False),
+        ),
+    )
 
     @pytest.fixture
     def program(self, run):
@@ -87,7 +95,12 @@ class Outcome(Contract):
             instrument()
         run(main)
 
-    @pytest.mark.parametrize("error", EXCEPTIONS)
+    def test_a_fault_of_ours_is_counted_only(self, everything, no_faults, monkeypatch, place):
+        """In whichever function of the wrapper."""
+        everything(lambda: monkeypatch.setattr(*self.own[place], as_ours(broken)), **plain())
+
+        assert no_faults.counts()
+
     def test_an_exception_is_the_very_same(self, wrap, run, monkeypatch, raised, error):
         """Whatever the library raises, also what cannot be made a text."""
         owner, name, ask = raised() if callable(raised) else raised
@@ -132,14 +145,3 @@ class Outcome(Contract):
                     await wait(self.query(connection))
 
         run(main)
-
-
-def _test_of_faults(places):
-    @pytest.mark.parametrize(("core", "place"), places, indirect=["core"])
-    def test_a_fault_of_ours_is_counted_only(self, everything, no_faults, monkeypatch, place):
-        """In whichever function of the wrapper."""
-        everything(lambda: monkeypatch.setattr(*self.own[place], as_ours(broken)), **plain())
-
-        assert no_faults.counts()
-
-    return test_a_fault_of_ours_is_counted_only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from combinations import crossed
 from contracts.databases.contract import Contract, wait
 from opentelemetry.trace import StatusCode
 
@@ -29,6 +30,16 @@ class Takeover(Contract):
     stood_back = None
     differences = []
     violation = None
+
+    # The values of OTEL_SEMCONV_STABILITY_OPT_IN that stock's knows.
+    opt_ins = ("", "database", "database/dup")
+    cases = (
+        (
+            *("test_the_spans_are_equal", ("opt_in_value", "ours_first", "variant")),
+            *(lambda cls: crossed(cls.opt_ins, [True, False], cls.variants), ["opt_in_value"]),
+        ),
+        ("test_what_is_meant_to_differ_differs", "difference", lambda cls: cls.differences, False),
+    )
 
     @pytest.fixture
     def both_runs(self, run):
@@ -61,7 +72,6 @@ class Takeover(Contract):
         """Without what ours tells in addition."""
         return found
 
-    @pytest.mark.parametrize("ours_first", [True, False])
     @pytest.mark.usefixtures("opt_in")
     def test_the_spans_are_equal(
         self, enable, stock_instrumentor, wrap, instrumentor, seen, both_runs, ours_first, library, variant

@@ -160,10 +160,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     ignored = {"error.type"}
     stood_back = (lambda s: s.prepare("SELECT a FROM b") and s.execute("SELECT a FROM b"), ["Cassandra"])
 
-    @pytest.fixture(params=["", "database", "database/dup", "http", "database,http"])
-    def opt_in_value(self, request):
-        """Each value that it knows."""
-        return request.param
+    opt_ins = ("", "database", "database/dup", "http", "database,http")
 
     @staticmethod
     def program_of_both(session):

@@ -189,10 +189,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     stood_back = (lambda c: c.pipeline().get("a").get("b").execute(), ["GET GET"])
     violation = (lambda c: c.lpush("text", 1), redis.ResponseError, "WRONGTYPE", "WRONGTYPE")
 
-    @pytest.fixture(params=["", "database", "database/dup", "http", "database,http"])
-    def opt_in_value(self, request):
-        """Each value that it knows."""
-        return request.param
+    opt_ins = ("", "database", "database/dup", "http", "database,http")
 
     @pytest.fixture
     def both_runs(self, run, run_async, redis_server):

@@ -77,10 +77,7 @@ class TestContract(Outcome, Takeover):
 
     ignored = DIFFERENT
 
-    @pytest.fixture(params=["", "database", "database/dup", "http,database"])
-    def opt_in_value(self, request):
-        """Each value that it knows."""
-        return request.param
+    opt_ins = ("", "database", "database/dup", "http,database")
 
     @pytest.fixture
     def both_runs(self):
