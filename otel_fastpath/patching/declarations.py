@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Off = Callable[[str], str | None]
 
 _logger = Quiet(__name__)
-_PACKAGE = __name__.partition(".")[0]
+PACKAGE = __name__.partition(".")[0]
 
 
 class Declarations:
@@ -42,7 +42,7 @@ class Declarations:
 
     def load(self) -> Any:
         """What the part declares: a tuple of `Patch` objects, or a `Library`."""
-        module = importlib.import_module(f"{_PACKAGE}.{self.place}")
+        module = importlib.import_module(f"{PACKAGE}.{self.place}")
         return module.LIBRARY if self.wrapper else module.PATCHES
 
     def patches(self) -> tuple[Patch, ...]:
@@ -53,7 +53,7 @@ class Declarations:
 
     def is_loaded(self) -> bool:
         """Whether the module with the declarations is imported."""
-        return f"{_PACKAGE}.{self.place}" in sys.modules
+        return f"{PACKAGE}.{self.place}" in sys.modules
 
     def is_needed(self) -> bool:
         """Whether a module that the part is for is imported, or being imported."""

@@ -7,12 +7,12 @@ from typing import Final
 
 # How long the work holds the GIL, and how long it then releases it. A thread that waits for the GIL must wake up to get
 # it: without a pause, this thread would take it back first.
-_STRETCH: Final = 200e-6
+STRETCH: Final = 200e-6
 _PAUSE: Final = 50e-6
 # If it takes longer than this to get the GIL back, another thread computes without releasing it. Pauses do not help
 # that thread, and each costs the exporter a wait of at least five milliseconds, and both of them two context switches.
 _LONG_WAIT: Final = 2e-3
-_LONG_STRETCH: Final = 16 * _STRETCH
+_LONG_STRETCH: Final = 16 * STRETCH
 
 
 class Pace:
@@ -25,7 +25,7 @@ class Pace:
     __slots__ = ("_until", "stretch")
 
     def __init__(self, stretch: float = 0.0) -> None:
-        self.stretch = max(stretch, _STRETCH)
+        self.stretch = max(stretch, STRETCH)
         self._until = time.perf_counter() + self.stretch
 
     def turn(self) -> None:
@@ -35,5 +35,5 @@ class Pace:
             return
         time.sleep(_PAUSE)
         resumed = time.perf_counter()
-        self.stretch = _LONG_STRETCH if resumed - now > _LONG_WAIT else _STRETCH
+        self.stretch = _LONG_STRETCH if resumed - now > _LONG_WAIT else STRETCH
         self._until = resumed + self.stretch

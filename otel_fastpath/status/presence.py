@@ -39,6 +39,12 @@ _rows: Callable[[], Sequence[Row]] | None = None
 _providers = own_metrics.MeterProviders()
 
 
+def forget() -> None:
+    """Log the first line again, as in a new process."""
+    global _is_said
+    _is_said = False
+
+
 def is_heard() -> bool:
     """Whether anybody reads our INFO records."""
     return logging.getLogger(_LOGGER).isEnabledFor(logging.INFO)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from otel_fastpath.patching.patch import Row
 
-_INTERVAL: Final = 1.0
-_PATIENCE: Final = 10.0
+INTERVAL: Final = 1.0
+PATIENCE: Final = 10.0
 _WIDTH: Final = 100
 
 
@@ -51,7 +51,7 @@ class _Answering:
         self._stopped.set()
 
     def _run(self, stopped: threading.Event) -> None:
-        while not stopped.wait(_INTERVAL):
+        while not stopped.wait(INTERVAL):
             try:
                 if exchange.is_there(self._request):
                     self._request.unlink()
@@ -102,11 +102,11 @@ def ask(folder: str, process: int) -> dict[str, Any]:
     exchange.check_folder(Path(folder))
     answer.unlink(missing_ok=True)
     exchange.create(request, "")
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     try:
         while not os.path.lexists(answer):
             if time.monotonic() > end:
-                raise TimeoutError(f"process {process} did not answer within {_PATIENCE:g} seconds")
+                raise TimeoutError(f"process {process} did not answer within {PATIENCE:g} seconds")
             time.sleep(0.05)
         found = json.loads(exchange.read(answer, exchange.owner_of(process)))
         if not isinstance(found, dict) or "text" not in found or not all(type(each) is str for each in found.values()):

@@ -193,7 +193,7 @@ def test_a_fault_of_ours_is_counted_and_stock_encodes(monkeypatch):
 
 def test_several_threads_at_once(core, monkeypatch):
     """Exporters of several threads share an encoder: turns and what is kept do not mix their batches."""
-    monkeypatch.setattr(pausing, "_STRETCH", 1e-6)
+    monkeypatch.setattr(pausing, "STRETCH", 1e-6)
     encode = patches_spans._encoder(core).encode
     batches = [[make_span(f"{n}-{i}", {"k": i, "n": f"{n}{i}"}) for i in range(300)] for n in range(4)]
     expected = [STOCK(spans).SerializePartialToString() for spans in batches]
@@ -285,7 +285,7 @@ class TestPace:
         """Turns within a stretch cost a look at the clock; the one after it pauses."""
         paced = pausing.Pace()
         for _ in range(12):
-            clock.now += pausing._STRETCH / 4
+            clock.now += pausing.STRETCH / 4
             paced.turn()
         assert clock.pauses == 3
 
@@ -293,13 +293,13 @@ class TestPace:
         """A pause that took milliseconds makes the next stretch long, a short one ends that."""
         paced = pausing.Pace()
         clock.pause = 5e-3
-        clock.now += pausing._STRETCH
+        clock.now += pausing.STRETCH
         paced.turn()
         assert paced.stretch == pausing._LONG_STRETCH
         clock.pause = 100e-6
         clock.now += pausing._LONG_STRETCH
         paced.turn()
-        assert paced.stretch == pausing._STRETCH
+        assert paced.stretch == pausing.STRETCH
 
     def test_a_stack_trace_is_formatted_with_turns(self):
         """The frames of a stack trace that was not seen before are formatted one by one."""

@@ -41,7 +41,7 @@ class World:
         modules("subject_library.inside", INSIDE)
         modules("subject_library", OUTSIDE)
         modules("subject_rival")
-        monkeypatch.setattr(declarations, "_PACKAGE", "declares")
+        monkeypatch.setattr(declarations, "PACKAGE", "declares")
         self.part = Declarations("part", "subject_library", "subject_rival")
         self.waiting = LateInstallation(self.part, lambda patches: Patches(Patcher(patches, lambda _name: [])))
 

@@ -96,7 +96,7 @@ def test_a_forked_child_answers(serve, capsys):
 
 def test_a_process_that_does_not_answer_is_told(folder, monkeypatch, capsys):
     """On stderr, with exit status 2; the request does not stay."""
-    monkeypatch.setattr(running, "_PATIENCE", 0.1)
+    monkeypatch.setattr(running, "PATIENCE", 0.1)
 
     assert main(["status", str(os.getpid())]) == 2
     assert capsys.readouterr() == ("", f"otel-fastpath: process {os.getpid()} did not answer within 0.1 seconds\n")
@@ -124,7 +124,7 @@ def test_the_thread_ends_with_the_instrumentation(instrumentor, folder):
 
 def test_a_status_that_fails_leaves_the_thread_alive(folder, no_faults, monkeypatch):
     """The fault is counted, and the next request is answered."""
-    monkeypatch.setattr(running, "_INTERVAL", 0.01)
+    monkeypatch.setattr(running, "INTERVAL", 0.01)
     results = iter([[]])
 
     def report():
@@ -151,7 +151,7 @@ def test_a_status_that_fails_leaves_the_thread_alive(folder, no_faults, monkeypa
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links on this platform")
 def test_a_link_is_not_written_through(folder, monkeypatch, tmp_path_factory):
     """A file of another user's cannot be made to be overwritten."""
-    monkeypatch.setattr(running, "_INTERVAL", 0.01)
+    monkeypatch.setattr(running, "INTERVAL", 0.01)
     target = tmp_path_factory.mktemp("other") / "file"
     target.write_text("kept")
     for ending in ("partial", "status"):
@@ -186,7 +186,7 @@ def answering(folder, monkeypatch):
         threads.append(threading.Thread(target=wait))
         threads[-1].start()
 
-    monkeypatch.setattr(running, "_PATIENCE", 10)
+    monkeypatch.setattr(running, "PATIENCE", 10)
     yield run
     for each in threads:
         each.join()
@@ -195,8 +195,8 @@ def answering(folder, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links on this platform")
 def test_a_link_in_the_place_of_a_request_is_not_followed(folder, monkeypatch, tmp_path_factory):
     """Neither by who asks, which would make a file elsewhere, nor by who answers."""
-    monkeypatch.setattr(running, "_INTERVAL", 0.01)
-    monkeypatch.setattr(running, "_PATIENCE", 0.2)
+    monkeypatch.setattr(running, "INTERVAL", 0.01)
+    monkeypatch.setattr(running, "PATIENCE", 0.2)
     target = tmp_path_factory.mktemp("other") / "file"
     request = folder / f"{os.getpid()}.request"
     request.symlink_to(target)
