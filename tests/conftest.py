@@ -56,20 +56,11 @@ def pytest_report_header():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of the cases of a test, `make test` takes each on one core in turn, and the first on both; the rest is slow."""
-    cases: dict[str, dict[str, int]] = {}
-    for item in items:
-        core = item.callspec.params.get("core") if hasattr(item, "callspec") else None
-        if core is None or item.get_closest_marker("slow") is not None:
-            continue
-        if any("core" in str(mark.args[0]) for mark in item.iter_markers("parametrize")):
-            continue
-        others = item.callspec.id.split("-")
-        others.remove(core)
-        of_test = cases.setdefault(item.nodeid.partition("[")[0], {})
-        number = of_test.setdefault("-".join(others), len(of_test))
-        if number and (number % 2 == 0) is (core == "py"):
-            item.add_marker(pytest.mark.slow)
+    """Of a test with several cases, `make test` takes each on one core."""
+    from combinations import on_one_core
+
+    for item in on_one_core(items):
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="module", autouse=True)
