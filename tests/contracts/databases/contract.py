@@ -49,6 +49,7 @@ class Contract:
     cases = ()
     # Tests that a library without such a table does not have.
     needs = {
+        "test_an_error_is_recorded": "errors",
         "test_a_fault_of_ours_is_logged_at_most_thrice": "read",
         "test_an_exception_is_the_very_same": "raising",
         "test_what_is_meant_to_differ_differs": "differences",

@@ -6,8 +6,7 @@ import pytest
 from cassandra import ConsistencyLevel
 from cassandra.concurrent import execute_concurrent_with_args
 from cassandra.query import BatchStatement, SimpleStatement, dict_factory, tuple_factory
-from opentelemetry import context, trace
-from opentelemetry.instrumentation.utils import suppress_instrumentation
+from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 SCOPE = "otel_fastpath.cassandra"
@@ -276,17 +275,6 @@ def test_the_consistency_is_the_statements(traced, settings, expected):
     assert (attributes["cassandra.query.idempotent"], attributes["cassandra.page.size"]) == (True, 10)
 
 
-def test_a_suppressed_request_is_none(traced):
-    """Nor is its page, its preparation or its callback."""
-    session, seen = traced
-
-    with suppress_instrumentation():
-        session.prepare("SELECT a FROM b")
-        session.execute("SELECT a FROM b")
-
-    assert seen.spans() == ()
-
-
 def test_durations_and_rows_are_metrics(wrap, session, server):
     """With the server's attributes, whatever the row factory makes."""
     from cassandra.cluster import EXEC_PROFILE_DEFAULT
@@ -350,22 +338,6 @@ def test_a_request_in_a_statement_of_sqlalchemy_is_seen(traced):
 
     assert (request.name, statement.name) == ("SELECT b", "SELECT sqlite_master")
     assert request.parent.span_id == statement.context.span_id
-
-
-def test_the_context_is_as_before(traced):
-    """After each operation."""
-    session, _ = traced
-    token = context.attach(context.set_value("mine", 1))
-    before = context.get_current()
-
-    statement = session.prepare("SELECT a FROM b WHERE c = ?")
-    session.execute(statement, ["a"])
-    future = session.execute_async(statement, ["a"])
-
-    assert context.get_current() is before
-    future.result()
-    assert context.get_current() is before
-    context.detach(token)
 
 
 def test_a_million_characters_take_no_longer(wrap, session):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import pytest
+from contracts.databases import by_hand
 
 MODULES = {"pymysql": "pymysql", "mysqlclient": "MySQLdb"}
 
@@ -60,7 +61,7 @@ def look(wrap, connect, table):  # noqa: ARG001  # a fixture cannot use `usefixt
         seen = wrap(options)
         connection = connect(**{"autocommit": True, **settings})
         seen.spans()
-        function(connection)
+        by_hand(function(connection))
         return seen
 
     return call
@@ -69,4 +70,4 @@ def look(wrap, connect, table):  # noqa: ARG001  # a fixture cannot use `usefixt
 @pytest.fixture
 def run(connect):
     """Run a function with a connection."""
-    return lambda function: function(connect())
+    return lambda function: by_hand(function(connect()))

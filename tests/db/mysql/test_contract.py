@@ -1,15 +1,71 @@
-"""PyMySQL and mysqlclient do what every wrapper does, in the place of the stock instrumentation."""
+"""PyMySQL and mysqlclient do what every wrapper of a database library does."""
 
 from __future__ import annotations
 
 import pytest
-from contracts.databases import Takeover
+from contracts.databases import Errors, Outcome, Takeover
+
+from otel_fastpath.db import calls as db_calls
+from otel_fastpath.db import conventions, cursors, database
+from otel_fastpath.db.dbapi import plans
+from otel_fastpath.db.queries import comments
+from otel_fastpath.wrapping import call as calls
 
 
-class TestContract(Takeover):
+def _fetched(connection, *args):
+    cursor = connection.cursor()
+    cursor.execute(*args)
+    return cursor.fetchall()
+
+
+def _ask(connection):
+    assert _fetched(connection, "SELECT 7") == ((7,),)
+
+
+def _batch(connection):
+    cursor = connection.cursor()
+    cursor.execute("CREATE TEMPORARY TABLE batch (id int)")
+    cursor.executemany("INSERT INTO batch VALUES (%s)", [(1,), (2,)])
+    connection.rollback()
+    cursor.execute("DROP TABLE batch")
+    return list(cursor.fetchall())
+
+
+def _errors(connection):
+    found = []
+    for call in (
+        lambda: connection.cursor().execute("SELECT * FROM nothing"),
+        lambda: connection.cursor().executemany("INSERT INTO nothing VALUES (%s)", [(1,)]),
+        lambda: connection.cursor().execute("SELEC 1"),
+    ):
+        try:
+            call()
+        except Exception as error:  # noqa: PERF203  # each of them
+            found.append(type(error).__name__)
+    return found
+
+
+class TestContract(Errors, Outcome, Takeover):
     """Each driver in turn, on a real MariaDB."""
 
-    query = staticmethod(lambda c: c.cursor().execute("SELECT 7"))
+    query = staticmethod(_ask)
+    entries = {
+        "query": (lambda c: _fetched(c, "SELECT %s, 'a'", (1,)), ((1, "a"),)),
+        "batch": (_batch, []),
+        "errors": (_errors, ["ProgrammingError"] * 3),
+    }
+    asked = [lambda c: c.cursor().execute("SELECT 1"), lambda c: c.cursor().executemany("SELECT %s", [(1,), (2,)])]
+    options = "parameters,rows,sqlcommenter,slow=1us,repeats=2"
+    read = ("query",)
+    own = {
+        "link": (database.Database, "link"),
+        "read": (conventions, "read"),
+        "plan": (plans.Plans, "plan"),
+        "tell": (db_calls, "tell"),
+        "rows": (cursors, "count"),
+        "series": (calls.CallDurations, "record_failed"),
+        "comment": (comments, "comment"),
+    }
     stood_back = (lambda c: c.cursor().execute("SELECT 1"), ["SELECT"])
 
     @pytest.fixture

@@ -6,7 +6,6 @@ import threading
 
 import many_tasks
 import pytest
-from opentelemetry import context
 from opentelemetry.trace import SpanKind, StatusCode
 
 DURATION = "db.client.operation.duration"
@@ -226,23 +225,6 @@ def test_an_error_of_the_driver_has_no_number(look, driver):
     number = None if driver.__name__ == "pymysql" else "2006"
     assert span.attributes["error.type"] == (number or names[0])
     assert span.attributes.get("db.response.status_code") == number
-
-
-def test_suppressed_nothing_is_seen(look):
-    """By either key; what the driver does is done."""
-
-    def main(connection):
-        for key in (context._SUPPRESS_INSTRUMENTATION_KEY, "suppress_instrumentation"):
-            token = context.attach(context.set_value(key, value=True))
-            try:
-                cursor = connection.cursor()
-                cursor.execute("SELECT 1")
-                assert cursor.fetchall() == ((1,),)
-                connection.commit()
-            finally:
-                context.detach(token)
-
-    assert look(main).spans() == ()
 
 
 def test_comments_carry_the_trace(look):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from contracts.databases import by_hand
 
 TABLE = "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'a'), (2, 'b')"
 
@@ -32,7 +33,7 @@ def look(wrap, connect):
         connection = connect(**settings)
         connection.executescript(TABLE)
         seen.spans()
-        function(connection)
+        by_hand(function(connection))
         return seen
 
     return call
@@ -41,4 +42,10 @@ def look(wrap, connect):
 @pytest.fixture
 def run(connect):
     """Run a function with a connection."""
-    return lambda function: function(connect())
+    return lambda function: by_hand(function(connect()))
+
+
+@pytest.fixture
+def look_both(look):
+    """There is one kind of connections."""
+    return look
