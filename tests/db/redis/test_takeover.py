@@ -197,12 +197,10 @@ def test_undone_theirs_is_back(stock_instrumentor, wrap, instrumentor, seen, run
 
 
 def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, run):
-    """An error has its code, and no message in its status, which theirs has; a lock's first release is no error."""
+    """A lock's first release is no error."""
 
     def main(client):
         client.script_flush()
-        with pytest.raises(redis.ResponseError):
-            client.lpush("text", 1)
         with client.lock("mine", timeout=5):
             pass
 
@@ -213,8 +211,5 @@ def test_what_is_meant_to_differ_differs(stock_instrumentor, wrap, seen, run):
     run(main)
     ours = {span.name: span for span in reversed(seen.spans())}
 
-    assert "WRONGTYPE" in theirs["LPUSH"].status.description
-    assert ours["LPUSH"].status.description == "ResponseError"
-    assert ours["LPUSH"].attributes["error.type"] == "WRONGTYPE"
     assert theirs["EVALSHA"].status.status_code is StatusCode.ERROR
     assert ours["EVALSHA"].status.status_code is StatusCode.UNSET
