@@ -6,8 +6,6 @@ from otel_fastpath.wrapping.replacements_c cimport Replacements
 
 cpdef bint open_outer(QueryCall call, Link link, QueryPlan plan, object start_ns) except -1
 
-cdef object faults
-cdef object plain
 cdef int _CONTEXT
 
 @cython.locals(link=Link)

@@ -3,18 +3,7 @@ import cython
 
 from otel_fastpath.wrapping.call_span_c cimport Link, QueryPlan, QueryCall
 
-cdef object calls
-cdef object statements
-cdef object DATABASE
-cdef object CALL
-cdef object LINK
-cdef object OUTCOME
-cdef object PLAN
-cdef object RETRIES
-cdef object SPECULATIVE
-cdef object faults
 cdef int _BEFORE_PARAMETERS
-cdef object _PENDING
 
 @cython.locals(link=Link, has=bint)
 cpdef bint enter(QueryCall call, tuple args, dict kwargs) except -1
