@@ -80,7 +80,8 @@ class Given:
             around_command,
             around_connect,
         )
-        from otel_fastpath.db.pymysql.plans import DATABASE, DRIVER, server_of  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.dbapi.mysql import driver  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.pymysql.plans import DATABASE, server_of  # noqa: PLC0415  # likewise
         from otel_fastpath.db.sqlite3 import threads  # noqa: PLC0415  # likewise
 
         self.bare = sqlite3.connect(":memory:")
@@ -101,7 +102,7 @@ class Given:
         self.cursor = self.connection.cursor()
         self.in_thread = threads.make_execute(_in_thread)
         kind = SimpleNamespace(
-            execute=cursors.around_execute(DRIVER, Cursor.execute),
+            execute=cursors.around_execute(driver(DATABASE), Cursor.execute),
             commit=around_command(DATABASE, always("COMMIT"), Connection.commit),
             connect=around_connect(
                 DATABASE, lambda args, _: server_of(args[0]), lambda args, _: server_of(args[0]), Connection.connect

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 from opentelemetry.metrics import Observation
 
+from otel_fastpath.db.steps import around_steps
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching.outcome import never_raises
 from otel_fastpath.wrapping import call as calls
 
 if TYPE_CHECKING:
@@ -226,6 +228,81 @@ def metrics_of(database: Database, system: str, registry: weakref.WeakSet[Any]) 
 # Not in `metrics_of`, where the function inside would cost an allocation at each call.
 def _new_metrics(database: Database, active: Active, system: str, registry: weakref.WeakSet[Any]) -> PoolMetrics:
     return PoolMetrics(active, lambda: database.active, system, registry)
+
+
+class PoolWrappers:
+    """The wrappers of the methods of a library's pools by which connections are borrowed.
+
+    Args:
+        database: The library's `Database`.
+        place: The place to report an error under.
+        watched: Returns the `WatchedPool` that is stored for a pool; None: nothing is known of it yet.
+        registry: Those of all pools.
+        system: The name of a pool until its server is known.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        place: str,
+        watched: Callable[[Any], Any],
+        registry: weakref.WeakSet[Any],
+        system: str,
+    ) -> None:
+        self._database = database
+        self._place = place
+        self._watched = watched
+        self._registry = registry
+        self._system = system
+
+    def metrics(self) -> PoolMetrics | None:
+        """See `metrics_of`."""
+        return metrics_of(self._database, self._system, self._registry)
+
+    def around_acquire(
+        self, key: Callable[[Any], Any], is_timeout: Callable[[BaseException], bool], original: Any
+    ) -> Any:
+        """Wrap the method that every way to get a connection calls.
+
+        Args:
+            key: Returns what a connection is known by, given the method's result.
+            is_timeout: Whether an exception says that there was no connection in time.
+            original: The method of the pool.
+        """
+
+        @never_raises(self._place)
+        def request(begun: list[Any], args: Any, _kwargs: Any) -> None:
+            """Add to the list when waiting for a connection began, and its call if that option is set."""
+            begun.append(perf_counter())
+            active = self._database.active
+            if active is not None and active.options.acquire:
+                call = calls.new()
+                begun.append(call)
+                begin_acquire(call, active, self._watched(args[0]), self._system)
+
+        @never_raises(self._place)
+        def done(begun: list[Any], args: Any, result: Any) -> None:
+            started, call, *_ = [*begun, None, None]
+            try:
+                metrics = self.metrics()
+                if metrics is not None and started is not None:
+                    self._watched(args[0]).record_acquire(metrics, key(result), started)
+            finally:
+                if call is not None:
+                    call.end()
+
+        @never_raises(self._place)
+        def failed(begun: list[Any], args: Any, error: BaseException) -> None:
+            _started, call, *_ = [*begun, None, None]
+            try:
+                pool, metrics = self._watched(args[0]), self.metrics()
+                if metrics is not None and pool is not None and is_timeout(error):
+                    pool.record_timeout(metrics)
+            finally:
+                if call is not None:
+                    call.fail(error)
+
+        return around_steps(request, done, failed, original)
 
 
 def begin_acquire(

@@ -188,7 +188,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("metrics/instruments/reentry.py", {"hold_locks", "record"}),
         ("metrics/instruments/bound.py", {"_record", "_record_as_stock"}),
         ("db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
-        ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "submission"}),
+        ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "ending"}),
         ("db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("db/not_begun.py", {"otherwise"}),

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import plans
-from otel_fastpath.db.asyncpg.options import AsyncpgOptions
 from otel_fastpath.db.asyncpg.stock import StockConventions
 from otel_fastpath.db.conventions import PREPARE
 from otel_fastpath.db.database import Database
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.servers import POSTGRESQL, Server
 from otel_fastpath.patching import faults
 
@@ -86,7 +86,8 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
     link=f"_protocol.{LINK}",
-    options=AsyncpgOptions,
+    # Spans: waiting for a connection of a pool, and the query that resets a connection when it returns to its pool.
+    options=options_with("acquire", "reset"),
     stock=_stock,
     make_plans=Plans,
     own=_reset_query,

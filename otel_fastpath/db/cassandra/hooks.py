@@ -12,6 +12,7 @@ from otel_fastpath.db.cassandra.plans import CASSANDRA, DATABASE, address_of, ow
 from otel_fastpath.db.cassandra.stock import StockConventions
 from otel_fastpath.db.conventions import PREPARE
 from otel_fastpath.db.servers import Server
+from otel_fastpath.db.steps import around_steps
 from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 from otel_fastpath.wrapping import call as skeleton
 
@@ -78,7 +79,7 @@ def _of_preparation(args: Any, kwargs: Any) -> Opening:
 
 def make_connect(original: Any) -> Any:
     """Wrap the method of a cluster that makes a session."""
-    return calls.around_steps(_connect, _after_connect, _not_connected, original)
+    return around_steps(_connect, _after_connect, _not_connected, original)
 
 
 @never_raises(_CONNECTING)

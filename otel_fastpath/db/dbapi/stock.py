@@ -44,13 +44,9 @@ _METHOD: Final = 2
 _COMPOSED: Final = ("as_string", "interpolations")
 
 
-def given_keywords(connect: Any) -> dict[str, Any]:
-    """The keyword arguments that a stock instrumentor was given: they are in its wrapper of `connect`.
-
-    Args:
-        connect: That wrapper.
-    """
-    given = inspect.getclosurevars(connect._self_wrapper).nonlocals
+def given_keywords(module: str, _instrumentor: Any = None) -> dict[str, Any]:
+    """The keyword arguments that a stock instrumentor was given: they are in its wrapper of this module's `connect`."""
+    given = inspect.getclosurevars(sys.modules[module].connect._self_wrapper).nonlocals
     return {name: given[name] for name in _KEYWORDS if given.get(name) is not None}
 
 
@@ -64,8 +60,8 @@ class StockConventions:
 
     Args:
         setup: Our wrapper's set-up, with the keyword arguments that the stock instrumentor was given.
-        name: The name of the stock instrumentation's module.
-        library: The name of the library's module.
+        library: The name of the library, and of the stock instrumentation's package.
+        module: The name of the library's module, if it is another.
         keywords_read: Those of these arguments that the stock instrumentor does not ignore.
 
     Attributes:
@@ -73,7 +69,10 @@ class StockConventions:
         stock: The functions of stock that it stands for.
     """
 
-    def __init__(self, setup: Setup, name: str, library: str, keywords_read: tuple[str, ...] = _KEYWORDS) -> None:
+    def __init__(
+        self, setup: Setup, library: str, module: str = "", keywords_read: tuple[str, ...] = _KEYWORDS
+    ) -> None:
+        name = f"opentelemetry.instrumentation.{library}"
         self._module: Any = sys.modules[name]
         self._dbapi: Any = sys.modules["opentelemetry.instrumentation.dbapi"]
         self._is_same = setup.is_same
@@ -85,7 +84,7 @@ class StockConventions:
             declared._DATABASE_SYSTEM,
             connection_attributes=declared._CONNECTION_ATTRIBUTES,
             version=self._module.__version__,
-            connect_module=sys.modules[library],
+            connect_module=sys.modules[module or library],
             **keywords,
         )
         # Of no server; see `of`.

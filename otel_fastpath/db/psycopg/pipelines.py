@@ -152,9 +152,14 @@ class Submission:
 _watched: set[Any] = set()
 
 
-def submission(pipeline: Any, call: Any, cursor: Any) -> Any:
-    """What ends a call that is made in this pipeline: the call itself, if its results are not watched."""
-    return call_guarded(_PLACE, _submission, pipeline, call, cursor) or call
+def ending(call: Any, args: Any) -> Any:
+    """What ends a call of a cursor, a connection or a transaction: the call itself, if it is in no watched pipeline."""
+    held = args[0]
+    connection = getattr(held, "_conn", held)
+    if connection._pipeline is None:
+        return call
+    cursor = held if hasattr(held, "_results") else None
+    return call_guarded(_PLACE, _submission, connection._pipeline, call, cursor) or call
 
 
 def _submission(pipeline: Any, call: Any, cursor: Any) -> Any:

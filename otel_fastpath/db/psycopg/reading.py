@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import calls
 from otel_fastpath.db.conventions import CURSOR
-from otel_fastpath.db.psycopg.hooks import has_values, parameters_of, query_of
-from otel_fastpath.db.psycopg.plans import DATABASE, text_of
+from otel_fastpath.db.psycopg.plans import DATABASE, DRIVER
+from otel_fastpath.db.queries.parameters import has_any
 from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 
 if TYPE_CHECKING:
@@ -28,13 +28,19 @@ _COPY_OUT: Final = 3
 _declared: weakref.WeakKeyDictionary[Any, tuple[str, bool]] = weakref.WeakKeyDictionary()
 
 
-def of_query(args: Any, kwargs: Any) -> Opening:
-    """Open a call of a cursor's method with a query and its parameters."""
+def _read(args: Any, kwargs: Any) -> tuple[Any, str, Any, bool]:
+    """The link, the text, the parameters, and whether the values of the query are passed beside its text."""
     connection = args[0]._conn
     link = DATABASE.link(connection)
-    query, parameters = query_of(args, kwargs), parameters_of(args, kwargs)
-    plan = link.plans.plan(text_of(query, link, connection), "", has_values(query, parameters))
-    return link, plan, None, parameters, None
+    query, parameters = DRIVER.query_of(args, kwargs), DRIVER.parameters_of(args, kwargs)
+    has_values = has_any(parameters) or bool(getattr(query, "interpolations", False))
+    return link, DRIVER.text(query, link, connection), parameters, has_values
+
+
+def of_query(args: Any, kwargs: Any) -> Opening:
+    """Open a call of a cursor's method with a query and its parameters."""
+    link, text, parameters, has_values = _read(args, kwargs)
+    return link, link.plans.plan(text, "", has_values), None, parameters, None
 
 
 def of_copy(args: Any, kwargs: Any) -> Opening:
@@ -42,17 +48,14 @@ def of_copy(args: Any, kwargs: Any) -> Opening:
     connection = args[0]._conn
     link = DATABASE.link(connection)
     statement = args[1] if len(args) > 1 else kwargs.get("statement")
-    return link, link.plans.plan(text_of(statement, link, connection)), None, None, None
+    return link, link.plans.plan(DRIVER.text(statement, link, connection)), None, None, None
 
 
 def of_declaration(args: Any, kwargs: Any) -> Opening:
     """Open the declaration of a server-side cursor."""
-    connection = args[0]._conn
-    link = DATABASE.link(connection)
-    query, parameters = query_of(args, kwargs), parameters_of(args, kwargs)
-    text, has_arguments = text_of(query, link, connection), has_values(query, parameters)
-    _declared[args[0]] = (text, has_arguments)
-    return link, link.plans.plan(text, CURSOR, has_arguments), None, parameters, None
+    link, text, parameters, has_values = _read(args, kwargs)
+    _declared[args[0]] = (text, has_values)
+    return link, link.plans.plan(text, CURSOR, has_values), None, parameters, None
 
 
 def of_trip(args: Any, _kwargs: Any) -> Opening:

@@ -70,7 +70,7 @@ def _of_interpolation(interpolation: Any, connection: Any) -> str:
     return _VALUE if interpolation.format_spec == "l" else _PARAMETER
 
 
-def commented(query: Any, cursor: Any, *, has_parameters: bool) -> Any:
+def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
     """The query with the current trace context as a comment; a template string is returned unchanged.
 
     Args:

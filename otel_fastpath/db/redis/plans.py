@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import conventions, plans
 from otel_fastpath.db.database import Database
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.redis import commands
-from otel_fastpath.db.redis.options import RedisOptions
 from otel_fastpath.db.redis.stock import StockConventions
 from otel_fastpath.db.servers import Server, System
 from otel_fastpath.patching import faults
@@ -223,7 +223,7 @@ DATABASE: Final = _Redis(
     server_of,
     status_code=status_code,
     link=LINK,
-    options=RedisOptions,
+    options=options_with(common=("no-metrics", "parameters")),
     stock=StockConventions,
     stable=StableRedisConventions,
     make_plans=Plans,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.db import plans
 from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import mysql, sqlite
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.servers import POSTGRESQL, Server, System
-from otel_fastpath.db.sqlalchemy.options import SqlAlchemyOptions
 from otel_fastpath.db.sqlalchemy.stock import Read, StockConventions
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ DATABASE: Final = Database(
     status_code=_status_code,
     # An engine is its own `engine`.
     link=f"engine.{LINK}",
-    options=SqlAlchemyOptions,
+    # Waiting for a connection of a pool is a span; a driver with a wrapper that is on makes the spans.
+    options=options_with("acquire", "drivers"),
     stock=StockConventions,
     make_plans=EnginePlans,
     own=_read,

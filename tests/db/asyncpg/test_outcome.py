@@ -116,7 +116,7 @@ OWN = {
     "comment": (comments, "commented"),
     "server": (plans, "server_of"),
     "watched": (pools, "watched"),
-    "pool metrics": (pools, "_metrics"),
+    "pool metrics": (db_pools, "metrics_of"),
     "acquire": (db_pools, "calls"),
     "begin": (calls, "begin"),
 }
