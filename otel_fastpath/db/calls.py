@@ -347,13 +347,7 @@ def around_command(database: Database, command: Callable[..., str | None], origi
 
 
 def query(link: Any, text: Any, parameters: Any = None) -> Opening:
-    """Open a call with one query.
-
-    Args:
-        link: The connection's `Link`.
-        text: The query's text.
-        parameters: Its parameters; None: none were passed.
-    """
+    """Open a call with one query."""
     return link, link.plans.plan(text, "", parameters is not None), None, parameters, None
 
 

@@ -78,17 +78,7 @@ def tell_connect(database: Database, start_ns: int, server: Server, error: BaseE
 
 
 def begin_connect(call: BegunCall, database: Database, start_ns: int, server: Server) -> bool:
-    """Begin the call of a connect, unless it is not instrumented, such as one below a library that has a span for it.
-
-    Args:
-        call: What `wrapping.call.new` made.
-        database: The library's `Database`.
-        start_ns: When it began, in nanoseconds since the epoch.
-        server: The server.
-
-    Returns:
-        Whether it has begun.
-    """
+    """Begin the call of a connect, unless a library above has a span for it; returns whether it has begun."""
     active = database.active
     if active is None or active.is_same or active.hot.outer_call() is not None:
         return False

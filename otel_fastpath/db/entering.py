@@ -158,11 +158,7 @@ class Cursors:
 
 
 class Started:
-    """The host's coroutine, which ours awaits. As `trace.context.scope.Scope`, it has no finalizer.
-
-    Args:
-        coroutine: What the host's method returned.
-    """
+    """The host's coroutine, which ours awaits. As `trace.context.scope.Scope`, it has no finalizer."""
 
     __slots__ = ("_coroutine",)
 

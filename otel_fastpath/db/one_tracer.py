@@ -6,11 +6,7 @@ from typing import Any
 
 
 class OneTracer:
-    """A tracer provider that has one tracer.
-
-    Args:
-        tracer: The tracer.
-    """
+    """A tracer provider that has one tracer."""
 
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer

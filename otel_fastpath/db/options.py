@@ -98,13 +98,7 @@ _Own = TypeVar("_Own", bound=DatabaseOptions)
 
 
 def parse(library: str, given: Any, kind: type[_Own]) -> _Own:
-    """Read a comma-separated string, or names; unknown options are reported and ignored.
-
-    Args:
-        library: The library that the options are for.
-        given: The string, or the names.
-        kind: The class of its options.
-    """
+    """Read a comma-separated string, or names; unknown options are reported and ignored."""
     setting, known = title(f"{library}_options"), sorted([*kind.names, *kind.values])
     expected = f"any of {', '.join(known)}"
     found: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,23 @@ STATE_KEY: Final = "db.client.connection.state"
 _SPAN: Final = "pool.acquire"
 # Not defined by the conventions: the bounds of durations, plus an hour for connections that are used for long.
 _BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600)
+
+
+_PREFIX: Final = "db.client.connection."
+_TIMES: Final = {
+    "wait_time": "The time it took to obtain an open connection from the pool.",
+    "use_time": "The time between borrowing a connection and returning it to the pool.",
+    "create_time": "The time it took to create a new connection.",
+}
+_STATES: Final = "The number of connections that are currently in state described by the state attribute."
+# Name -> the unit, the description, and the method of a `WatchedPool` that reads it.
+_GAUGES: Final = {
+    "count": ("{connection}", _STATES, "count"),
+    "idle.max": ("{connection}", "The maximum number of idle open connections allowed.", "most_idle"),
+    "idle.min": ("{connection}", "The minimum number of idle open connections allowed.", "least_idle"),
+    "max": ("{connection}", "The maximum number of open connections allowed.", "most"),
+    "pending_requests": ("{request}", "The number of current pending requests for an open connection.", "pending"),
+}
 
 
 class WatchedPool:
@@ -133,36 +151,20 @@ class PoolMetrics:
         self.system = system
         self.labels = active.labels
         meter = active.meter
-        bounds: dict[str, Any] = {"unit": "s", "explicit_bucket_boundaries_advisory": _BOUNDS}
         self.instruments: dict[str, Any] = {
-            "wait_time": meter.create_histogram(
-                "db.client.connection.wait_time",
-                description="The time it took to obtain an open connection from the pool.",
-                **bounds,
-            ),
-            "use_time": meter.create_histogram(
-                "db.client.connection.use_time",
-                description="The time between borrowing a connection and returning it to the pool.",
-                **bounds,
-            ),
-            "create_time": meter.create_histogram(
-                "db.client.connection.create_time",
-                description="The time it took to create a new connection.",
-                **bounds,
-            ),
-            "timeouts": meter.create_counter(
-                "db.client.connection.timeouts",
-                unit="{timeout}",
-                description="The number of connection timeouts that have occurred trying to obtain a connection.",
-            ),
-        }
-        for name, unit, description, read in _GAUGES:
-            meter.create_observable_up_down_counter(
-                f"db.client.connection.{name}",
-                [functools.partial(self._observe, read)],
-                unit=unit,
-                description=description,
+            name: meter.create_histogram(
+                f"{_PREFIX}{name}", unit="s", description=description, explicit_bucket_boundaries_advisory=_BOUNDS
             )
+            for name, description in _TIMES.items()
+        }
+        self.instruments["timeouts"] = meter.create_counter(
+            f"{_PREFIX}timeouts",
+            unit="{timeout}",
+            description="The number of connection timeouts that have occurred trying to obtain a connection.",
+        )
+        for name, (unit, description, read) in _GAUGES.items():
+            callbacks = [functools.partial(self._observe, operator.methodcaller(read))]
+            meter.create_observable_up_down_counter(f"{_PREFIX}{name}", callbacks, unit=unit, description=description)
 
     def _observe(self, read: Callable[[WatchedPool], Mapping[str, int]], _options: Any) -> Iterator[Observation]:
         if self._active() is not self._current():
@@ -179,43 +181,8 @@ class PoolMetrics:
             yield Observation(number, dict(key))
 
 
-_GAUGES: Final[tuple[tuple[str, str, str, Callable[[WatchedPool], Mapping[str, int]]], ...]] = (
-    (
-        "count",
-        "{connection}",
-        "The number of connections that are currently in state described by the state attribute.",
-        lambda pool: pool.count(),
-    ),
-    (
-        "idle.max",
-        "{connection}",
-        "The maximum number of idle open connections allowed.",
-        lambda pool: pool.most_idle(),
-    ),
-    (
-        "idle.min",
-        "{connection}",
-        "The minimum number of idle open connections allowed.",
-        lambda pool: pool.least_idle(),
-    ),
-    ("max", "{connection}", "The maximum number of open connections allowed.", lambda pool: pool.most()),
-    (
-        "pending_requests",
-        "{request}",
-        "The number of current pending requests for an open connection.",
-        lambda pool: pool.pending(),
-    ),
-)
-
-
 def metrics_of(database: Database, system: str, registry: weakref.WeakSet[Any]) -> PoolMetrics | None:
-    """The metrics of a library's pools, which are made on first use; None: it is off, or without metrics.
-
-    Args:
-        database: The library's `Database`.
-        system: The name of a pool until its server is known.
-        registry: The pools.
-    """
+    """The metrics of a library's pools, which are made on first use; None: it is off, or without metrics."""
     active = database.active
     if active is None or not active.options.metrics:
         return None

@@ -100,11 +100,12 @@ class Encoder:
     Args:
         encoder: The module `encoder` or its compiled twin.
         stock: Stock's functions.
+        encode_run: The function of this core that appends items, if they are no spans.
     """
 
-    def __init__(self, encoder: Any, stock: StockEncoder) -> None:
+    def __init__(self, encoder: Any, stock: StockEncoder, encode_run: Callable[..., int] | None = None) -> None:
         self._spans = encoder.EncodedSpans
-        self._encode_run = encoder.encode
+        self._encode_run = encode_run or encoder.encode
         self._stock = stock
         # By the id of the resource or scope, which the entry keeps alive.
         self._parts = Cache(_MOST_PARTS)

@@ -187,7 +187,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/instruments/reentry.py", {"hold_locks", "record"}),
         ("metrics/instruments/bound.py", {"_record", "_record_as_stock"}),
-        ("db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
+        ("db/redis/hooks.py", {"_enter"}),
         ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "ending"}),
         ("db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),

@@ -20,11 +20,7 @@ _PLACE: Final = "an asyncpg pool"
 
 
 class Watched(pools.WatchedPool):
-    """What is stored for one pool.
-
-    Args:
-        pool: The pool. This object is an attribute of the pool's queue, so it keeps the pool alive no longer than that.
-    """
+    """What is stored for one pool, as an attribute of its queue. It keeps the pool alive no longer than that."""
 
     __slots__ = ("_holders",)
 

@@ -27,18 +27,27 @@ _ATTRIBUTES: Final = {"db.operation.name": CONNECT}
 def make_execute(original: Any) -> Any:
     """Wrap the method that submits a request."""
     statements.readers()
-    entrance = DATABASE.entrance("request", lambda _: hot.db_cassandra_requests.enter)
+    return _around_submission(DATABASE.entrance("request", lambda _: hot.db_cassandra_requests.enter), original)
+
+
+def make_page(original: Any) -> Any:
+    """Wrap the method of a future that asks for the next page."""
+    entrance = DATABASE.entrance("page", lambda _: hot.db_cassandra_requests.enter_page)
+    return _around_submission(entrance, original, is_page=True)
+
+
+def _around_submission(entrance: Any, original: Any, *, is_page: bool = False) -> Any:
     after_submit = hot.db_cassandra_requests.after_submit
 
     @functools.wraps(original)
-    def execute_async(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: Any, **kwargs: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
                 return original(*args, **kwargs)
-            if DATABASE.is_curious and call.recording:
+            if DATABASE.is_curious and call.recording and not is_page:
                 call_guarded_during(call, DATABASE.place, _look, call, args, kwargs)
-            future = original(*args, **kwargs)
+            result = original(*args, **kwargs)
         except BaseException as error:
             try:
                 call.end_failed(error)
@@ -46,10 +55,10 @@ def make_execute(original: Any) -> Any:
                 # See `wrapping.call`: the first may have been interrupted.
                 call.end_failed(error)
             raise
-        after_submit(call, future)
-        return future
+        after_submit(call, args[0] if is_page else result)
+        return result
 
-    return execute_async
+    return method
 
 
 def _look(call: Any, args: Any, kwargs: Any) -> None:

@@ -23,7 +23,7 @@ _HOOKS: Final = (
     ("execute", "Session.execute_async", _REQUEST, hooks.make_execute),
     ("prepare", "Session.prepare", "Preparing a statement is a span.", hooks.make_prepare),
     ("connect", "Cluster.connect", "Making a session is a span.", hooks.make_connect),
-    ("page", "ResponseFuture.start_fetching_next_page", "Each further page is a span.", futures.make_page),
+    ("page", "ResponseFuture.start_fetching_next_page", "Each further page is a span.", hooks.make_page),
     (
         "speculative",
         "ResponseFuture._on_speculative_execute",

@@ -24,16 +24,7 @@ _PENDING = object()
 
 
 def enter(call: Any, args: Any, kwargs: Any) -> bool:
-    """Begin the request of a session's method.
-
-    Args:
-        call: What `new_query` made.
-        args: The method's arguments.
-        kwargs: Its keyword arguments.
-
-    Returns:
-        Whether it has begun; False if it is not instrumented.
-    """
+    """Begin the request of a session's method, that `new_query` made; returns whether it is instrumented."""
     try:
         active = DATABASE.active
         if active is None or is_suppressed():
@@ -87,9 +78,10 @@ def _enter_batch(call: Any, link: Any, statement: Any, session: Any) -> bool:
     return has_begun
 
 
-def enter_page(call: Any, future: Any) -> bool:
+def enter_page(call: Any, args: Any, _kwargs: Any) -> bool:
     """Begin the request for the next page of a future; returns whether it is instrumented, and there is one."""
     try:
+        future = args[0]
         active = DATABASE.active
         if active is None or is_suppressed() or not future._paging_state:
             return False

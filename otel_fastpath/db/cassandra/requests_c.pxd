@@ -13,7 +13,7 @@ cdef bint _open(QueryCall call, Link link, QueryPlan plan) except -1
 cdef bint _enter_batch(QueryCall call, Link link, object statement, object session) except -1
 
 @cython.locals(link=Link, held=dict)
-cpdef bint enter_page(QueryCall call, object future) except -1
+cpdef bint enter_page(QueryCall call, tuple args, dict _kwargs) except -1
 
 # A call that is ended here may be of the other core: it may have begun before the set-up changed.
 @cython.locals(held=dict)

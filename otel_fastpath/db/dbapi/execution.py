@@ -86,13 +86,7 @@ def _state(integration: Any) -> tuple[Any, ...]:
 
 
 def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
-    """What follows from the text of a call; None if stock's own method has to run it. Never raises.
-
-    Args:
-        tracer: The `CursorTracer`.
-        cursor: The cursor.
-        args: The arguments of its method.
-    """
+    """What follows from the text of a call; None if stock's own method has to run it. Never raises."""
     try:
         text = args[0] if args else None
         # Drivers with an instrumentation of their own have subclasses.

@@ -29,13 +29,7 @@ _AMBIGUOUS: Final = frozenset('"\\#`')
 
 
 def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], QueryText]) -> QueryText:
-    """Read a text of MySQL; of one whose values could be taken for names, only the first word.
-
-    Args:
-        text: The text.
-        has_arguments: Whether arguments were passed with it.
-        read_whole: Reads any other text.
-    """
+    """Read a text of MySQL; of one whose values could be taken for names, only the first word."""
     if not issubclass(type(text), str) or _AMBIGUOUS.isdisjoint(text) or text.lstrip()[:1] in _AMBIGUOUS:
         return read_whole(text, has_arguments)
     first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
@@ -82,14 +76,7 @@ def driver(wrapped: Database) -> Driver:
 
 
 def patches(wrapped: Database, cursor: str, connection: str, requires: str) -> tuple[Patch, ...]:
-    """The patches of the methods of cursors and of those that begin or end a transaction.
-
-    Args:
-        wrapped: The driver's `Database`.
-        cursor: The target that is its class of cursors.
-        connection: The one that is its class of connections.
-        requires: The releases.
-    """
+    """The patches of the methods of these targets, which are the driver's classes of cursors and of connections."""
     patch = functools.partial(wrapped.patch, requires=(requires,), benched="pymysql")
     of_cursors = driver(wrapped)
     return (

@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.conventions import BATCH, CURSOR, shortened
+from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shortened
 from otel_fastpath.db.dbapi.template import Template
 from otel_fastpath.db.queries import comments
 from otel_fastpath.metrics.bind import bind
@@ -55,7 +55,7 @@ def is_by_stock(args: Any) -> bool:
     return len(args) > _METHOD and hasattr(args[_METHOD], _BY_STOCK)
 
 
-class StockConventions:
+class StockConventions(Conventions):
     """What the stock instrumentation emits, under its own scope.
 
     Args:
@@ -63,10 +63,6 @@ class StockConventions:
         library: The name of the library, and of the stock instrumentation's package.
         module: The name of the library's module, if it is another.
         keywords_read: Those of these arguments that the stock instrumentor does not ignore.
-
-    Attributes:
-        comments: Whether the stock instrumentation's comment is added to queries.
-        stock: The functions of stock that it stands for.
     """
 
     def __init__(
@@ -147,17 +143,8 @@ class StockConventions:
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {"db.statement.parameters": shortened(args)}
 
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        return self.parameters(given)
-
     def commented(self, call: Any, query: Any, cursor: Any) -> Any:
-        """The query with the stock instrumentation's comment.
-
-        Args:
-            call: The recording call, whose text gets the comment, too, if the stock instrumentor was told so.
-            query: The query.
-            cursor: The cursor that executes it.
-        """
+        """The query with the stock instrumentation's comment; the recording call gets it, too, if stock was told so."""
 
         def added(stated: Any) -> Any:
             return self._cursor_tracer._update_args_with_added_sql_comment((stated,), cursor)[0]

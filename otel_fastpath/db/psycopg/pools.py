@@ -21,11 +21,7 @@ _WATCHED: Final = "_otel_fastpath"
 
 
 class Watched(pools.WatchedPool):
-    """What is stored for one pool.
-
-    Args:
-        pool: The pool. This object is an attribute of it, and keeps it alive no longer than that.
-    """
+    """What is stored for one pool, as an attribute of it. It keeps the pool alive no longer than that."""
 
     __slots__ = ("_pool",)
 

@@ -29,12 +29,7 @@ _ENDS: Final = ("COMMIT", "ROLLBACK")
 
 
 def _make_cursor(sort: Callable[[bool], Derived], original: Any) -> Any:
-    """Wrap `cursor` of a connection.
-
-    Args:
-        sort: Returns the classes of cursors, given whether the cursor is a named one.
-        original: The method.
-    """
+    """Wrap `cursor` of a connection; `sort` returns the classes of cursors, given whether it is a named one."""
 
     @functools.wraps(original)
     def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:

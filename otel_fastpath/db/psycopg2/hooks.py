@@ -153,12 +153,7 @@ def _submitting(entrance: Any, original: Any) -> Any:
 
 
 class _Sent:
-    """Leaves a call when its method has returned: the application goes on.
-
-    Args:
-        call: The call.
-        args: The method's arguments.
-    """
+    """Leaves a call when its method has returned: the application goes on."""
 
     __slots__ = ("_call", "_cursor", "end_failed")
 

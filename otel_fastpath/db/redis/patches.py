@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from otel_fastpath.db.redis import hooks, observability
+from otel_fastpath.db.redis import hooks, observability, stock
 from otel_fastpath.db.redis.plans import DATABASE
 
 _REDIS: Final = ("redis>=5,<9",)
@@ -44,12 +44,12 @@ _ASYNC_PIPELINES: Final = (
 # Below "redis", so that they are applied once the whole package is imported.
 PATCHES: Final = (
     *(
-        DATABASE.patch(name, f"redis:{target}", why, functools.partial(around, holder), budget, requires=_REDIS)
-        for methods, around, budget in (
-            (_SYNC, hooks.around_command, "command"),
-            (_ASYNC, hooks.around_async_command, "command, async"),
-            (_SYNC_PIPELINES, hooks.around_pipeline, "pipeline of ten"),
-            (_ASYNC_PIPELINES, hooks.around_async_pipeline, "pipeline of ten, async"),
+        DATABASE.patch(name, f"redis:{target}", why, functools.partial(around, method, holder), budget, requires=_REDIS)
+        for methods, around, method, budget in (
+            (_SYNC, hooks.around, stock.COMMAND, "command"),
+            (_ASYNC, hooks.around_async, stock.ASYNC_COMMAND, "command, async"),
+            (_SYNC_PIPELINES, hooks.around, stock.PIPELINE, "pipeline of ten"),
+            (_ASYNC_PIPELINES, hooks.around_async, stock.ASYNC_PIPELINE, "pipeline of ten, async"),
         )
         for name, target, why, holder in methods
     ),
@@ -73,11 +73,6 @@ PATCHES: Final = (
             "command of a stock client",
             requires=_STOCK,
         )
-        for name, factory in (
-            ("command", "_traced_execute_factory"),
-            ("pipeline", "_traced_execute_pipeline_factory"),
-            ("async_command", "_async_traced_execute_factory"),
-            ("async_pipeline", "_async_traced_execute_pipeline_factory"),
-        )
+        for name, factory in stock.FACTORIES.items()
     ),
 )

@@ -49,16 +49,7 @@ class RealtimeConnection:
     """
 
     __slots__ = (
-        "_call",
-        "_context",
-        "_lost",
-        "_name",
-        "_said",
-        "_span",
-        "_start",
-        "_started",
-        "_telemetry",
-        "_told",
+        *("_call", "_context", "_lost", "_name", "_said", "_span", "_start", "_started", "_telemetry", "_told"),
         "is_over",
     )
 
