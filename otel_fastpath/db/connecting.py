@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.db.database import Database
     from otel_fastpath.db.servers import Server
-    from otel_fastpath.wrapping.call import BegunCall
+    from otel_fastpath.wrapping.call_span import Call
 
 _NAME: Final = "CONNECT"
 
@@ -77,7 +77,7 @@ def tell_connect(database: Database, start_ns: int, server: Server, error: BaseE
         raise
 
 
-def begin_connect(call: BegunCall, database: Database, start_ns: int, server: Server) -> bool:
+def begin_connect(call: Call, database: Database, start_ns: int, server: Server) -> bool:
     """Begin the call of a connect, unless a library above has a span for it; returns whether it has begun."""
     active = database.active
     if active is None or active.is_same or active.hot.outer_call() is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.db.database import Database
     from otel_fastpath.db.plans import Active
+    from otel_fastpath.wrapping.call_span import Call
 
 NAME_KEY: Final = "db.client.connection.pool.name"
 STATE_KEY: Final = "db.client.connection.state"
@@ -273,7 +274,7 @@ class PoolWrappers:
 
 
 def begin_acquire(
-    call: calls.BegunCall, active: Active, pool: WatchedPool | None, system: str, start_ns: int | None = None
+    call: Call, active: Active, pool: WatchedPool | None, system: str, start_ns: int | None = None
 ) -> None:
     """Begin the span of waiting for a connection, unless it is not instrumented.
 

@@ -10,7 +10,6 @@ cpdef bint enter(QueryCall call, tuple args, dict kwargs) except -1
 
 cdef bint _open(QueryCall call, Link link, QueryPlan plan) except -1
 
-cdef bint _enter_batch(QueryCall call, Link link, object statement, object session) except -1
 
 @cython.locals(link=Link, held=dict)
 cpdef bint enter_page(QueryCall call, tuple args, dict _kwargs) except -1

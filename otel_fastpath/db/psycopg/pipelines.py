@@ -153,17 +153,22 @@ _watched: set[Any] = set()
 
 
 def ending(call: Any, args: Any) -> Any:
-    """What ends a call of a cursor, a connection or a transaction: the call itself, if it is in no watched pipeline."""
-    held = args[0]
-    connection = getattr(held, "_conn", held)
-    if connection._pipeline is None:
-        return call
-    cursor = held if hasattr(held, "_results") else None
-    return call_guarded(_PLACE, _submission, connection._pipeline, call, cursor) or call
+    """What ends a call of a cursor: the call itself, if it is in no pipeline whose results are watched."""
+    pipeline = args[0]._conn._pipeline
+    return call if pipeline is None else call_guarded(_PLACE, _submission, pipeline, call, args[0]) or call
+
+
+def ending_of_command(call: Any, args: Any) -> Any:
+    """Likewise, of a connection or a transaction."""
+    return call_guarded(_PLACE, _submission_of_command, call, args[0]) or call
+
+
+def _submission_of_command(call: Any, held: Any) -> Any:
+    return _submission(getattr(held, "_conn", held)._pipeline, call, None)
 
 
 def _submission(pipeline: Any, call: Any, cursor: Any) -> Any:
-    if not _watched:
+    if pipeline is None or not _watched:
         return None
     state = vars(pipeline).get(_STATE)
     if state is None:

@@ -18,7 +18,7 @@ _OK: Final = 0
 
 def around(command: Callable[..., str | None], original: Any) -> Any:
     """Wrap a method that sends one command; this is returned for the method's arguments, or None if it sends none."""
-    return calls.around_command(DATABASE, command, original, during=pipelines.ending)
+    return calls.around_command(DATABASE, command, original, during=pipelines.ending_of_command)
 
 
 def commit(connection: Any) -> str | None:

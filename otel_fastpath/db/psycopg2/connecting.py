@@ -101,12 +101,12 @@ ASYNC_CONNECTIONS: Final = Derived(
 
 def make_connect(original: Any) -> Any:
     """Wrap `psycopg2._connect`."""
-    told = around_connect(DATABASE, _after_connect, _meant, original)
+    wrapped = around_connect(DATABASE, _after_connect, _meant, original)
 
     @functools.wraps(original)
     def _connect(*args: Any, **kwargs: Any) -> Any:
         changed = None if DATABASE.active is None else call_guarded(DATABASE.place, _with_factory, args, kwargs)
-        return original(*args, **kwargs) if changed is None else told(args[0] if args else None, **changed)
+        return original(*args, **kwargs) if changed is None else wrapped(args[0] if args else None, **changed)
 
     return _connect
 

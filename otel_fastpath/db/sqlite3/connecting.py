@@ -154,7 +154,7 @@ CONNECTIONS: Final = Derived(
 
 def make_connect(original: Any) -> Any:
     """Wrap `sqlite3.connect`."""
-    told = around_connect(DATABASE, _after_connect, _meant, original)
+    wrapped = around_connect(DATABASE, _after_connect, _meant, original)
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
@@ -162,7 +162,7 @@ def make_connect(original: Any) -> Any:
         if given is None:
             return original(*args, **kwargs)
         args, kwargs = given
-        return told(*args, **kwargs)
+        return wrapped(*args, **kwargs)
 
     return connect
 
