@@ -180,12 +180,7 @@ def profile_order(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def with_profile_order(order: str, folder: str) -> dict[str, str]:
-    """This environment for a process that is to be profiled.
-
-    Args:
-        order: What `profile_order` returns there.
-        folder: A folder to import from before others.
-    """
+    """This environment for a process that is to be profiled, with a folder to import from before others."""
     path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, PROFILE_ORDER: order, "PYTHONPATH": path}
 
@@ -242,11 +237,7 @@ def loads_nothing(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def extend_python_path(folders: Sequence[str]) -> list[str]:
-    """Put folders in front of PYTHONPATH, for child processes, and return those that were not in it.
-
-    Args:
-        folders: The folders. The first one is moved to the front if PYTHONPATH has it already.
-    """
+    """Put folders in front of PYTHONPATH, for child processes, and return those that were not in it."""
     present = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     added = [path for path in folders if path not in present]
     first = folders[0]

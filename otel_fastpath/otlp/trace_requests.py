@@ -123,12 +123,7 @@ class Encoder:
             return None
 
     def encode_each(self, spans: Iterable[Any], check: Callable[[bytes], Any]) -> bytes:
-        """Encode a request, where stock's encoder raised for the batch: every span by itself, by stock's functions.
-
-        Args:
-            spans: The spans.
-            check: Raises for a request that cannot be sent.
-        """
+        """Encode a request, where stock's encoder raised for the batch: every span by itself, by stock's functions."""
         batch = _SpanBatch(lambda: self._spans(_no_turn, self._stock.nulls))
         for span in spans:
             self._leave(batch, span, check)
