@@ -9,7 +9,7 @@ cpdef bint open_outer(QueryCall call, Link link, QueryPlan plan, object start_ns
 cdef int _CONTEXT
 
 @cython.locals(link=Link)
-cdef Link _link_of(object active, object database, str name, object connection)
+cpdef Link link_of(object active, object database, str name, object connection)
 
 cdef class Statements:
     cdef object _active

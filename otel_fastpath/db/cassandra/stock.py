@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 
 from otel_fastpath.db.conventions import Conventions
-from otel_fastpath.db.one_tracer import OneTracer
+from otel_fastpath.db.stand_ins import OneTracer
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:

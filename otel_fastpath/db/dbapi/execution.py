@@ -13,8 +13,8 @@ from opentelemetry.instrumentation import dbapi as stock
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.db.collected import CollectedAttributes
-from otel_fastpath.db.dbapi.known import STOCK
+from otel_fastpath.db.dbapi.template import STOCK
+from otel_fastpath.db.stand_ins import CollectedAttributes
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache

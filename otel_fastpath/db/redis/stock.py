@@ -7,13 +7,13 @@ arguments were passed with the name, and a pipeline's after what its commands ha
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.collected import CollectedAttributes
 from otel_fastpath.db.conventions import Conventions
-from otel_fastpath.db.one_tracer import OneTracer
+from otel_fastpath.db.stand_ins import CollectedAttributes, OneTracer
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.stock import Reached
 
@@ -136,6 +136,6 @@ def _client(own: Any) -> Any:
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the stock instrumentor was given: its wrapper of `execute_command` has them."""
     wrapper = sys.modules["redis"].Redis.execute_command._self_wrapper
-    held = dict(zip(wrapper.__code__.co_freevars, (cell.cell_contents for cell in wrapper.__closure__), strict=True))
+    held = inspect.getclosurevars(wrapper).nonlocals
     given: dict[str, Any] = {name: held[name] for name in _HOOKS if held.get(name) is not None}
     return {**given, "tracer_provider": OneTracer(held["tracer"])}

@@ -88,20 +88,6 @@ def _first(value: Any) -> str:
     return "" if found is None else str(found).partition(",")[0]
 
 
-def link_of(connection: Any) -> Any:
-    """The link of a connection's engine.
-
-    One that was made for a connect is made again: the stock instrumentation reads of a connection what the URL does
-    not tell.
-    """
-    # As `DATABASE.link`, without its calls.
-    link = getattr(connection.engine, LINK, None)
-    if link is None or link.active is not DATABASE.active:
-        return DATABASE.new_link(connection)
-    own = link.plans.own
-    return link if own is None or own.is_whole else DATABASE.new_link(connection)
-
-
 def _read(connection: Any) -> Read | None:
     convention = DATABASE.active.convention
     return convention.read(connection) if isinstance(convention, StockConventions) else None

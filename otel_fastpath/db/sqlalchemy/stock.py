@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import metrics, trace
 
-from otel_fastpath.db.collected import CollectedAttributes
 from otel_fastpath.db.conventions import StableConventions
-from otel_fastpath.db.one_tracer import OneTracer
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.stand_ins import CollectedAttributes, OneTracer
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
