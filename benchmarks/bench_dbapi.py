@@ -75,12 +75,10 @@ class Given:
         from functools import partial  # noqa: PLC0415  # with the others
 
         from otel_fastpath.db import cursors  # noqa: PLC0415  # only where it is measured
-        from otel_fastpath.db.dbapi.connections import (  # noqa: PLC0415  # likewise
-            always,
-            around_command,
-            around_connect,
-        )
-        from otel_fastpath.db.pymysql.plans import DATABASE, DRIVER, server_of  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.calls import always, around_command  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.connecting import around_connect  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.dbapi.mysql import driver  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.pymysql.plans import DATABASE, server_of  # noqa: PLC0415  # likewise
         from otel_fastpath.db.sqlite3 import threads  # noqa: PLC0415  # likewise
 
         self.bare = sqlite3.connect(":memory:")
@@ -101,10 +99,13 @@ class Given:
         self.cursor = self.connection.cursor()
         self.in_thread = threads.make_execute(_in_thread)
         kind = SimpleNamespace(
-            execute=cursors.around_execute(DRIVER, Cursor.execute),
+            execute=cursors.around_execute(driver(DATABASE), Cursor.execute),
             commit=around_command(DATABASE, always("COMMIT"), Connection.commit),
             connect=around_connect(
-                DATABASE, lambda args, _: server_of(args[0]), lambda args, _: server_of(args[0]), Connection.connect
+                DATABASE,
+                lambda _none, args, *_: server_of(args[0]),
+                lambda args, _: server_of(args[0]),
+                Connection.connect,
             ),
         )
         mysql = Cursor(Connection())

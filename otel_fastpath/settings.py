@@ -5,6 +5,7 @@ The only module that reads os.environ. An invalid value never raises: `wrong_set
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ ENTRY_POINT: Final = "fastpath"
 MODES: Final = ("on", "off", "defer")
 # The libraries whose wrappers are off by default.
 _ON_REQUEST: Final = ("gevent",)
+_DEFAULT_MODE: Final = "Using the default: otel-fastpath replaces the stock instrumentation."
 # What is emitted besides what the service emitted before: nothing, or everything that this package can tell.
 SAME: Final = "same"
 FULL: Final = "full"
@@ -162,35 +164,29 @@ def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] 
     )
 
 
-def status_folder(environ: Mapping[str, str] | None = None) -> str:
+def status_folder(environ: Mapping[str, str] = os.environ) -> str:
     """The value of `Config.status_folder`, for the process that asks."""
-    return _folder(*_given("status_folder", {}, os.environ if environ is None else environ))
+    return _folder(*_given("status_folder", {}, environ))
 
 
-def profile_signal(environ: Mapping[str, str] | None = None) -> str:
+def profile_signal(environ: Mapping[str, str] = os.environ) -> str:
     """The value of `Config.profile_signal`, for the process that asks."""
-    return _signal(*_given("profile_signal", {}, os.environ if environ is None else environ))
+    return _signal(*_given("profile_signal", {}, environ))
 
 
-def profile_order(environ: Mapping[str, str] | None = None) -> str:
+def profile_order(environ: Mapping[str, str] = os.environ) -> str:
     """What `otel-fastpath profile` tells the processes that it starts; empty in any other process."""
-    return (os.environ if environ is None else environ).get(PROFILE_ORDER, "")
+    return environ.get(PROFILE_ORDER, "")
 
 
 def with_profile_order(order: str, folder: str) -> dict[str, str]:
-    """This environment for a process that is to be profiled.
-
-    Args:
-        order: What `profile_order` returns there.
-        folder: A folder to import from before others.
-    """
+    """This environment for a process that is to be profiled, with a folder to import from before others."""
     path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, PROFILE_ORDER: order, "PYTHONPATH": path}
 
 
-def wants_colour(environ: Mapping[str, str] | None = None) -> bool:
+def wants_colour(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether a terminal may be written to in colour: `NO_COLOR` is not set, and it is not a dumb one."""
-    environ = os.environ if environ is None else environ
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
@@ -210,9 +206,8 @@ class GenAI(NamedTuple):
     hook: str
 
 
-def genai(environ: Mapping[str, str] | None = None) -> GenAI:
+def genai(environ: Mapping[str, str] = os.environ) -> GenAI:
     """Read OTEL_INSTRUMENTATION_GENAI_*, as `opentelemetry-util-genai` does."""
-    environ = os.environ if environ is None else environ
     prefix = "OTEL_INSTRUMENTATION_GENAI_"
     mode = _word_in(environ, f"{prefix}CAPTURE_MESSAGE_CONTENT", ("no_content", *_CONTENT))
     on_span, on_event = _CONTENT.get(mode, (False, False))
@@ -221,33 +216,28 @@ def genai(environ: Mapping[str, str] | None = None) -> GenAI:
     return GenAI(on_span, on_event, events, environ.get(f"{prefix}COMPLETION_HOOK", ""))
 
 
-def disabled_instrumentations(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+def disabled_instrumentations(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
     """The names of the entry points that `opentelemetry-instrument` does not load."""
-    return _listed(os.environ if environ is None else environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
+    return _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
 
 
-def is_disabled(environ: Mapping[str, str] | None = None) -> bool:
+def is_disabled(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether `opentelemetry-instrument` is told not to load this package."""
     return ENTRY_POINT in disabled_instrumentations(environ)
 
 
-def lazy_instrumentations(environ: Mapping[str, str] | None = None) -> bool:
+def lazy_instrumentations(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether a stock instrumentation is loaded when its library is imported, not before."""
-    environ = os.environ if environ is None else environ
     return _word_in(environ, _LAZY, _SWITCH, "on is used.") != "off"
 
 
-def loads_nothing(environ: Mapping[str, str] | None = None) -> bool:
+def loads_nothing(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether `opentelemetry-instrument` loads no instrumentations. An explicit `instrument()` still works."""
     return "*" in disabled_instrumentations(environ)
 
 
 def extend_python_path(folders: Sequence[str]) -> list[str]:
-    """Put folders in front of PYTHONPATH, for child processes, and return those that were not in it.
-
-    Args:
-        folders: The folders. The first one is moved to the front if PYTHONPATH has it already.
-    """
+    """Put folders in front of PYTHONPATH, for child processes, and return those that were not in it."""
     present = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     added = [path for path in folders if path not in present]
     first = folders[0]
@@ -322,14 +312,8 @@ def _telemetry(setting: str, value: Any) -> str:
     return _word(setting, value, (SAME, FULL), expected, f"{SAME} is used.") or SAME
 
 
-def _mode(setting: str, value: Any) -> str:
-    return _word(
-        setting, value, MODES, _any_of(MODES), "Using the default: otel-fastpath replaces the stock instrumentation."
-    )
-
-
-def _mode_on_request(setting: str, value: Any) -> str:
-    return _word(setting, value, MODES, _any_of(MODES), "It stays off.")
+def _mode(effect: str, setting: str, value: Any) -> str:
+    return _word(setting, value, MODES, _any_of(MODES), effect)
 
 
 def _folder(setting: str, value: Any) -> str:
@@ -379,7 +363,8 @@ def _why_stock(environ: Mapping[str, str]) -> str:
 def _libraries(libraries: Sequence[str], read: Callable[[Callable[[str, Any], Any], str], Any]) -> dict[str, Any]:
     found = {}
     for library in libraries:
-        found[library] = read(_mode_on_request if library in _ON_REQUEST else _mode, library)
+        effect = "It stays off." if library in _ON_REQUEST else _DEFAULT_MODE
+        found[library] = read(functools.partial(_mode, effect), library)
         found[f"{library}_options"] = read(wrong_settings.as_given, f"{library}_options")
     return {name: value for name, value in found.items() if value != ""}
 

@@ -111,13 +111,7 @@ def forget() -> None:
 
 
 def parts(setting: str, value: Any, expected: str) -> list[str]:
-    """The parts of a list, which is a comma-separated string or an iterable of strings. Invalid parts are reported.
-
-    Args:
-        setting: See `tell`.
-        value: The list; None is an empty list.
-        expected: A description of valid parts.
-    """
+    """The parts of a list, which is a comma-separated string or an iterable of strings. Invalid parts are reported."""
     if value is None:
         return []
     kept = []

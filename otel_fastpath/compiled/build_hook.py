@@ -5,10 +5,12 @@ per processor; an editable install compiles only modules that have changed.
 
 Hot modules import each other with ordinary imports. The build compiles a copy of each module, with the same lines, in
 which these imports are replaced by cimports of the compiled twins, so that calls between modules are calls in C.
+A .pxd need not name what its module imports from elsewhere, nor its private constants: these become C variables.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import re
@@ -87,6 +89,7 @@ _HOT = "|".join(
     each.removesuffix(".py").replace("/", r"\.") for each in (*EXTENSIONS.values(), *HELPERS) if each.endswith(".py")
 )
 _HOT_IMPORT = re.compile(rf"^from ({_HOT}) import ", re.MULTILINE)
+_NO_OBJECTS = re.compile(rf"from (?:{_HOT}|__future__|otel_fastpath\.compiled\.sharing) import ")
 _SUFFIXES = {".py", ".pyx", ".pxd", ".pxi", ".c", ".h"}
 # Matches the imports and includes of other sources in a module that is compiled.
 _TAKEN = re.compile(
@@ -215,7 +218,30 @@ def write_sources(root: Path, folder: Path) -> None:
                 raise ValueError(f"{path}: expected the line {_GUARD.rstrip()!r}")
             # What only mypy reads is not compiled.
             text = text.replace("\nif TYPE_CHECKING:\n", "\nif False:\n")
+        source = path.with_name(f"{path.stem.removesuffix('_c')}.py")
+        if path.suffix == ".pxd" and source.relative_to(root).as_posix() in EXTENSIONS.values():
+            text += variables(source.read_text(encoding="utf-8"), text)
         target.write_text(text, encoding="utf-8")
+
+
+def variables(source: str, types: str) -> str:
+    """The declarations of a hot module's imports and private constants as C variables: reading them is no look-up.
+
+    Args:
+        source: The module.
+        types: Its .pxd, whose own declarations, such as of an integer, are kept.
+    """
+    found: set[str] = set()
+    for each in ast.parse(source).body:
+        if isinstance(each, (ast.Import, ast.ImportFrom)):
+            # What comes from a hot module is cimported.
+            if not _NO_OBJECTS.match(ast.unparse(each)):
+                found.update(alias.asname or alias.name for alias in each.names)
+        elif isinstance(each, (ast.Assign, ast.AnnAssign)):
+            stored = [each for each in ast.walk(each) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+            found.update(name.id for name in stored if name.id.startswith("_"))
+    declared = set(re.findall(r"^cdef .*?(\w+)$", types, re.MULTILINE))
+    return "".join(f"\ncdef object {name}" for name in sorted(found - declared))
 
 
 def compile_here(wanted: dict[str, Path]) -> None:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     # now), the parameters, which become attributes if that option is set, and the number of parameter sets of a batch.
     # Without a plan, it is begun without telemetry.
     Opening = tuple[Any, Any, int | None, Any, int | None]
-    # Returns that for the arguments of the host's method; it begins nothing, so that it can fail at any point.
-    Opener = Callable[[Any, Any], Opening]
+    # Returns that for the arguments of the host's method, or None if it sends nothing, or nothing that is instrumented;
+    # it begins nothing, so that it can fail at any point.
+    Opener = Callable[[Any, Any], Opening | None]
     # The number of rows in a result; None: it is not known.
     Rows = Callable[[Any, Any], int | None] | None
 
@@ -85,7 +86,10 @@ def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any)
         if active.replacements.exist():
             call.has_more = True
             return False
-        link, plan, start_ns, parameters, size = opener(args, kwargs)
+        opening = opener(args, kwargs)
+        if opening is None:
+            return False
+        link, plan, start_ns, parameters, size = opening
         if plan is not None:
             active = link.active
             call_span = active.hot
@@ -136,7 +140,7 @@ def one_value(_call: Any, result: Any) -> int | None:
     return None if result is None else 1
 
 
-def _count(rows: Callable[[Any, Any], int | None], call: Any, result: Any) -> None:
+def _count(rows: Callable[[Any, Any], int | None], call: Any, _args: Any, result: Any) -> None:
     number = rows(call, result)
     if number is not None:
         call.record_rows(number)
@@ -172,7 +176,7 @@ async def watch(
             return await otherwise(database, call, args, coroutine)(*args, **kwargs)
         result = await coroutine
         if rows is not None:
-            call_guarded_during(call, database.place, _count, rows, call, result)
+            call_guarded_during(call, database.place, _count, rows, call, args, result)
         call.done(result)
     except BaseException as error:
         try:
@@ -194,26 +198,83 @@ def around_query(database: Database, rows: str, original: Any) -> Any:
         rows: How the rows of its result are counted: the name of one of the constants in `wrapping.call_span`.
         original: The method; its parameters are `query` and then the parameters of the query.
     """
-    entrance = database.of_connections(rows)
+    return around_entrance(database, database.of_connections(rows), original, functools.partial(look, database))
 
+
+def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a method that the options do not change."""
+    return args, kwargs
+
+
+def around_entrance(
+    database: Database, entrance: Any, original: Any, apply: Any = unchanged, count: Any = None, during: Any = None
+) -> Any:
+    """Wrap a method, `async def` or not, that executes a query.
+
+    Args:
+        database: The library's `Database`.
+        entrance: Its `enter` begins the call that its `new` made; see `entering.Connections.enter`.
+        original: The method.
+        apply: Called with the call and the arguments if the options need it; returns the arguments.
+        count: Called with the call, the arguments and the result if its rows are recorded.
+        during: Called with the call and the arguments; returns what ends the call instead of itself.
+    """
+    wrap = _around_async if inspect.iscoroutinefunction(original) else _around
+    return wrap(database, entrance, original, apply, count, during)
+
+
+def _around(database: Database, entrance: Any, original: Any, apply: Any, count: Any, during: Any) -> Any:
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        ending = call = entrance.new()
+        try:
+            if not entrance.enter(call, args, kwargs):
+                if not call.has_more:
+                    return original(*args, **kwargs)
+                if call.link is None:
+                    return otherwise(database, call, args, original)(*args, **kwargs)
+                args, kwargs = call_guarded_during(call, database.place, apply, call, args, kwargs) or (args, kwargs)
+            if during is not None:
+                ending = during(call, args)
+            result = original(*args, **kwargs)
+            if count is not None and ending is call and (call.plan.rows is not None or call.link.active.options.rows):
+                call_guarded_during(call, database.place, count, call, args, result)
+            ending.done(result)
+        except BaseException as error:
+            try:
+                ending.end_failed(error)
+            finally:
+                # See `wrapping.call`: the first may have been interrupted.
+                ending.end_failed(error)
+            raise
+        return result
+
+    return method
+
+
+def _around_async(database: Database, entrance: Any, original: Any, apply: Any, count: Any, during: Any) -> Any:
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.new()
+        ending = call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
                 if not call.has_more:
                     return await original(*args, **kwargs)
                 if call.link is None:
                     return await otherwise(database, call, args, original)(*args, **kwargs)
-                args, kwargs = look(database, call, args, kwargs)
+                args, kwargs = call_guarded_during(call, database.place, apply, call, args, kwargs) or (args, kwargs)
+            if during is not None:
+                ending = during(call, args)
             result = await original(*args, **kwargs)
-            call.done(result)
+            if count is not None and ending is call and (call.plan.rows is not None or call.link.active.options.rows):
+                call_guarded_during(call, database.place, count, call, args, result)
+            ending.done(result)
         except BaseException as error:
             try:
-                call.end_failed(error)
+                ending.end_failed(error)
             finally:
                 # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
+                ending.end_failed(error)
             raise
         return result
 
@@ -255,98 +316,38 @@ def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any
 
 def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
     """Wrap a method that returns when the query has been executed."""
-
-    @functools.wraps(original)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        call = database.new_query()
-        try:
-            if not enter(call, database, opener, args, kwargs):
-                if not call.has_more:
-                    return original(*args, **kwargs)
-                return otherwise(database, call, args, original)(*args, **kwargs)
-            result = original(*args, **kwargs)
-            if rows is not None:
-                call_guarded_during(call, database.place, _count, rows, call, result)
-            call.done(result)
-        except BaseException as error:
-            try:
-                call.end_failed(error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-        return result
-
-    return method
+    count = None if rows is None else functools.partial(_count, rows)
+    return around_entrance(database, ByOpener(database, opener), original, count=count)
 
 
-def around_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
-    """Wrap a method, `async def` or not, in three functions, which raise only what interrupts them.
+def always(command: str) -> Callable[..., str]:
+    """Returns the `command` of `around_command` for a method that sends the same one whenever it is called."""
+    return lambda *_args, **_kwargs: command
+
+
+def around_command(database: Database, command: Callable[..., str | None], original: Any, during: Any = None) -> Any:
+    """Wrap a method of a connection that begins or ends a transaction, or sets a mark in it.
 
     Args:
-        begin: Called with an empty list, the method's arguments and its keyword arguments. It adds what has to be ended
-            to the list before it begins it.
-        done: Called with the list, the method's arguments, and its result.
-        failed: Called with the list, the method's arguments, and what was raised; also where `begin` or `done` was
-            interrupted, and a second time if it was interrupted itself.
+        database: The library's `Database`.
+        command: Returns the command that the method sends, given its arguments; None: it sends none.
         original: The method.
+        during: See `around_entrance`.
     """
-    wrap = around_async_steps if inspect.iscoroutinefunction(original) else _around_sync_steps
-    return wrap(begin, done, failed, original)
 
+    def open_command(args: Any, kwargs: Any) -> Opening | None:
+        active = database.active
+        text = command(*args, **kwargs) if active.options.transactions and not active.is_same else None
+        if text is None:
+            return None
+        link = database.link(database.connection_of(args[0]))
+        return link, link.plans.plan(text), None, None, None
 
-def around_async_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
-    """The same for a method whose result is awaited."""
-
-    @functools.wraps(original)
-    async def method(*args: Any, **kwargs: Any) -> Any:
-        begun: list[Any] = []
-        try:
-            begin(begun, args, kwargs)
-            result = await original(*args, **kwargs)
-            done(begun, args, result)
-        except BaseException as error:
-            try:
-                failed(begun, args, error)
-            except BaseException:
-                # Interrupted, may be at its beginning.
-                failed(begun, args, error)
-                raise
-            raise
-        return result
-
-    return method
-
-
-def _around_sync_steps(begin: Any, done: Any, failed: Any, original: Any) -> Any:
-    @functools.wraps(original)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        begun: list[Any] = []
-        try:
-            begin(begun, args, kwargs)
-            result = original(*args, **kwargs)
-            done(begun, args, result)
-        except BaseException as error:
-            try:
-                failed(begun, args, error)
-            except BaseException:
-                # Interrupted, may be at its beginning.
-                failed(begun, args, error)
-                raise
-            raise
-        return result
-
-    return method
+    return around_entrance(database, ByOpener(database, open_command), original, during=during)
 
 
 def query(link: Any, text: Any, parameters: Any = None) -> Opening:
-    """Open a call with one query.
-
-    Args:
-        link: The connection's `Link`.
-        text: The query's text.
-        parameters: Its parameters; None: none were passed.
-    """
+    """Open a call with one query."""
     return link, link.plans.plan(text, "", parameters is not None), None, parameters, None
 
 

@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.db.steps import around_steps
+from otel_fastpath.patching.outcome import never_raises
 from otel_fastpath.wrapping.call import begin, new
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_fastpath.db.database import Database
     from otel_fastpath.db.servers import Server
-    from otel_fastpath.wrapping.call import BegunCall
+    from otel_fastpath.wrapping.call_span import Call
 
 _NAME: Final = "CONNECT"
+
+
+def around_connect(
+    database: Database,
+    connected: Callable[[Any, Any, Any, int], Server | None],
+    meant: Callable[[Any, Any], Server],
+    original: Any,
+) -> Any:
+    """Wrap a function or method, `async def` or not, that connects.
+
+    Args:
+        database: The driver's `Database`.
+        connected: Returns the server, given what was returned, the arguments, the keyword arguments, and when the
+            connect began, in nanoseconds since the epoch; None: there is no span now.
+        meant: Returns the server that the arguments mean, after an exception.
+        original: The function.
+    """
+    place = f"{database.name}'s connect"
+
+    def start(begun: list[Any], _args: Any, kwargs: Any) -> None:
+        begun += (time_ns(), kwargs)
+
+    @never_raises(place)
+    def done(begun: list[Any], args: Any, result: Any) -> None:
+        start_ns, kwargs = begun
+        # It is told once, even if that is interrupted.
+        begun.clear()
+        server = connected(result, args, kwargs, start_ns)
+        if server is not None:
+            tell_connect(database, start_ns, server)
+
+    @never_raises(place)
+    def failed(begun: list[Any], args: Any, error: BaseException) -> None:
+        if begun:
+            start_ns, kwargs = begun
+            begun.clear()
+            tell_connect(database, start_ns, meant(args, kwargs), error)
+
+    return around_steps(start, done, failed, original)
 
 
 def tell_connect(database: Database, start_ns: int, server: Server, error: BaseException | None = None) -> None:
@@ -33,18 +77,8 @@ def tell_connect(database: Database, start_ns: int, server: Server, error: BaseE
         raise
 
 
-def begin_connect(call: BegunCall, database: Database, start_ns: int, server: Server) -> bool:
-    """Begin the call of a connect, unless it is not instrumented, such as one below a library that has a span for it.
-
-    Args:
-        call: What `wrapping.call.new` made.
-        database: The library's `Database`.
-        start_ns: When it began, in nanoseconds since the epoch.
-        server: The server.
-
-    Returns:
-        Whether it has begun.
-    """
+def begin_connect(call: Call, database: Database, start_ns: int, server: Server) -> bool:
+    """Begin the call of a connect, unless a library above has a span for it; returns whether it has begun."""
     active = database.active
     if active is None or active.is_same or active.hot.outer_call() is not None:
         return False

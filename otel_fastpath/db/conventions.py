@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
@@ -87,7 +87,7 @@ def read(raw: Any, *, has_arguments: bool) -> QueryText:
     return QueryText(raw, text, found.first, found.summary, found.operation, found.procedure)
 
 
-class Convention(Protocol):
+class Conventions:
     """How the attributes and names of spans are made.
 
     Attributes:
@@ -96,32 +96,33 @@ class Convention(Protocol):
         stock: The functions of stock that it stands for; None: none.
     """
 
-    captures: bool
-    comments: bool
-    stock: Stock | None
-
-    def tracer(self, tracer_provider: Any) -> Any:
-        """The tracer for the instrumentation scope."""
-
-    def name(self, query: QueryText, server: Server, prefix: str) -> str:
-        """The span's name; the prefix comes before the summary: "BATCH ", "PREPARE "."""
-
-    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:
-        """The span's attributes at its start."""
-
-    def parameters(self, args: Any) -> Mapping[str, Any]:
-        """The attributes for a query's parameters."""
-
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        """The attributes for the arguments after the text of a query with several sets of parameters."""
-
-
-class StableConventions:
-    """The stable database conventions, under a scope of our own."""
-
     captures = False
     comments = False
     stock: Stock | None = None
+
+    def tracer(self, tracer_provider: Any) -> Any:
+        """The tracer for the instrumentation scope."""
+        raise NotImplementedError
+
+    def name(self, query: QueryText, server: Server, prefix: str) -> str:
+        """The span's name; the prefix comes before the summary: "BATCH ", "PREPARE "."""
+        raise NotImplementedError
+
+    def attributes(self, query: QueryText, server: Server, prefix: str) -> dict[str, Any]:
+        """The span's attributes at its start."""
+        raise NotImplementedError
+
+    def parameters(self, args: Any) -> Mapping[str, Any]:  # noqa: ARG002  # for those who override it
+        """The attributes for a query's parameters."""
+        return {}
+
+    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
+        """The attributes for the arguments after the text of a query with several sets of parameters."""
+        return self.parameters(given)
+
+
+class StableConventions(Conventions):
+    """The stable database conventions, under a scope of our own."""
 
     def __init__(self, scope: str) -> None:
         self._scope = scope
@@ -195,10 +196,6 @@ def failure(error: BaseException, status_code: Any = None) -> Failure:
     """Describe an exception, without its message, which may contain data of a row or a parameter.
 
     The message is in the exception's event, as with every instrumentation.
-
-    Args:
-        error: The exception.
-        status_code: The database's own code for it, such as a SQLSTATE; ignored if it is not a string.
     """
     if isinstance(error, GeneratorExit):
         return Failure("")

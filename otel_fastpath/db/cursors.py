@@ -6,11 +6,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import calls, not_begun
+from otel_fastpath.db import calls
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.queries.parameters import has_any
-from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,11 +81,11 @@ class Driver(NamedTuple):
 
 def around_execute(driver: Driver, original: Any) -> Any:
     """Wrap `execute` of a cursor: the shortest path, taken by most calls."""
-    return around(driver, entrance_of(driver), functools.partial(apply_options, driver), original)
+    return around(driver, entrance_of(driver), original, apply=functools.partial(apply_options, driver))
 
 
-def around_executemany(driver: Driver, original: Any) -> Any:
-    """Wrap `executemany` of a cursor."""
+def around_executemany(driver: Driver, original: Any, **steps: Any) -> Any:
+    """Wrap `executemany` of a cursor; see `calls.around_entrance`."""
 
     def open_query(args: Any, kwargs: Any) -> Opening:
         connection = driver.connection_of(args[0])
@@ -96,50 +95,14 @@ def around_executemany(driver: Driver, original: Any) -> Any:
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
         return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
-    look = functools.partial(_commented, driver) if driver.comments_batches else unchanged
-    return around(driver, calls.ByOpener(driver.database, open_query), look, original)
+    apply = functools.partial(_commented, driver) if driver.comments_batches else calls.unchanged
+    return around(driver, calls.ByOpener(driver.database, open_query), original, apply=apply, **steps)
 
 
-def unchanged(_call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """The arguments of a method that the options do not change."""
-    return args, kwargs
-
-
-def around(driver: Driver, entrance: Entrance | calls.ByOpener, look: Any, original: Any) -> Any:
-    """Wrap a method of a cursor.
-
-    Args:
-        driver: The driver.
-        entrance: Its `enter` begins the call that its `new` made; see `entering.Connections.enter`.
-        look: Called with the call and the arguments if the options need it; returns the arguments.
-        original: The method.
-    """
-    database = driver.database
-
-    @functools.wraps(original)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.new()
-        try:
-            if not entrance.enter(call, args, kwargs):
-                if not call.has_more:
-                    return original(*args, **kwargs)
-                if call.link is None:
-                    return not_begun.otherwise(database, call, args, original)(*args, **kwargs)
-                args, kwargs = call_guarded_during(call, database.place, look, call, args, kwargs) or (args, kwargs)
-            result = original(*args, **kwargs)
-            if call.plan.rows is not None or call.link.active.options.rows:
-                call_guarded_during(call, database.place, count, call, args[0])
-            call.done(result)
-        except BaseException as error:
-            try:
-                call.end_failed(error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-        return result
-
-    setattr(method, DATABASE_OF, database)
+def around(driver: Driver, entrance: Entrance | calls.ByOpener, original: Any, **steps: Any) -> Any:
+    """Wrap a method of a cursor; see `calls.around_entrance`."""
+    method = calls.around_entrance(driver.database, entrance, original, **{"count": count, **steps})
+    setattr(method, DATABASE_OF, driver.database)
     return method
 
 
@@ -155,8 +118,9 @@ def entrance_of(driver: Driver) -> Entrance:
     return database.entrance(driver, make)
 
 
-def count(call: Any, cursor: Any) -> None:
+def count(call: Any, args: Any, _result: Any) -> None:
     """Record the rows of a cursor's result; those of the stock instrumentation include rows that were changed."""
+    cursor = args[0]
     if call.link.active.is_same or getattr(cursor, "description", None) is not None:
         number = cursor.rowcount
         if 0 <= number < _MOST_ROWS:
@@ -166,7 +130,7 @@ def count(call: Any, cursor: Any) -> None:
 def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
-    if call.recording and has_any(parameters):
+    if call.recording and parameters is not None:
         call_guarded(driver.database.place, calls.tell, call, call.link, parameters, None)
     return _commented(driver, call, args, kwargs)
 

@@ -10,7 +10,9 @@ from otel_fastpath.compiled import hot
 from otel_fastpath.db import conventions
 from otel_fastpath.db.options import DatabaseOptions, parse
 from otel_fastpath.db.plans import Active, QueryPlans
+from otel_fastpath.patching.patch import Patch
 from otel_fastpath.wrapping.call_span import new_query
+from otel_fastpath.wrapping.library import Library, Rival
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,6 +127,71 @@ class Database:
         # By the kind of the methods, see `entrance`.
         self._entrances: dict[Any, Entrance] = {}
         _databases.update(dict.fromkeys((self.name, *drivers), self))
+
+    def library(
+        self,
+        why: str,
+        patches: tuple[Patch, ...],
+        instrumentor: str,
+        since: str,
+        *,
+        configure: Callable[[Setup], None] | None = None,
+        stop: Callable[[], None] | None = None,
+        **rival: Any,
+    ) -> Library:
+        """The declaration of the wrapper.
+
+        Args:
+            why: See `Library`.
+            patches: Likewise.
+            instrumentor: The class of the stock instrumentor, in the package that has the library's name.
+            since: Its first release that the wrapper can replace.
+            configure: What is called instead of `configure`, which it calls.
+            stop: Likewise.
+            rival: More of the `Rival`.
+        """
+        target = f"opentelemetry.instrumentation.{self.name}:{instrumentor}"
+        emulated = f"opentelemetry-instrumentation-{self.name}>={since},<0.67"
+        return Library(
+            self.name,
+            why,
+            patches,
+            configure or self.configure,
+            self.read,
+            (Rival("stock", target, emulated, **rival),),
+            frozenset({self.name}),
+            stop or self.stop,
+        )
+
+    def patch(
+        self,
+        name: str,
+        target: str,
+        why: str,
+        make: Callable[[Any], Any],
+        *budgets: str,
+        requires: tuple[str, ...] = (),
+        benched: str = "",
+    ) -> Patch:
+        """A patch of the library, whose replacement asks for the set-up at each call.
+
+        Args:
+            name: Its name after that of the library.
+            target: See `Patch`.
+            why: Likewise.
+            make: Makes the replacement, given the original.
+            budgets: The names of its scenarios after that of the library.
+            requires: See `Patch`.
+            benched: The library whose scenarios they are, if it is another with the same hooks.
+        """
+        return Patch(
+            f"{self.name}.{name}",
+            target,
+            why,
+            lambda original, _settings: make(original),
+            requires,
+            budgets=tuple(f"{benched or self.name}, {each}" for each in budgets),
+        )
 
     def configure(self, setup: Setup) -> None:
         """Work with this set-up from now on."""

@@ -53,6 +53,7 @@ class Connections:
             Whether it has begun, and only the method is left to be called. Otherwise, `call.has_more` says whether
             there is more to do: a query that has begun looks at its arguments, one that has not runs in stock's code.
         """
+        has_begun = False
         try:
             if self._replacements.exist():
                 return _leave_more(call)
@@ -75,11 +76,11 @@ class Connections:
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.new(text, "", has_arguments)
-            has_begun: bool = open_query(call, link, found, self._kind, None)
+            has_begun = open_query(call, link, found, self._kind, None)
             return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
-            return False
+            return has_begun
 
 
 class Cursors:
@@ -121,6 +122,7 @@ class Cursors:
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
         """Begin the query of `execute`, given what `new_query` made and its arguments; see `Connections.enter`."""
+        has_begun = False
         try:
             if self._replacements.exist():
                 return _leave_more(call)
@@ -150,19 +152,15 @@ class Cursors:
             found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
             if found is None:
                 found = link.plans.new(text, "", has_arguments)
-            has_begun: bool = open_query(call, link, found, 0, None)
+            has_begun = open_query(call, link, found, 0, None)
             return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
-            return False
+            return has_begun
 
 
 class Started:
-    """The host's coroutine, which ours awaits. As `trace.context.scope.Scope`, it has no finalizer.
-
-    Args:
-        coroutine: What the host's method returned.
-    """
+    """The host's coroutine, which ours awaits. As `trace.context.scope.Scope`, it has no finalizer."""
 
     __slots__ = ("_coroutine",)
 

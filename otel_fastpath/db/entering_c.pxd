@@ -4,9 +4,6 @@ import cython
 from otel_fastpath.wrapping.call_span_c cimport Link, QueryCall
 from otel_fastpath.wrapping.replacements_c cimport Replacements
 
-cdef object CoroutineType
-cdef object faults
-cdef object plain
 cdef int _BEFORE_PARAMETERS
 
 cdef bint _leave_more(QueryCall call) except -1

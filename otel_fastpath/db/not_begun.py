@@ -19,11 +19,6 @@ def enter_untold(call: Any, database: Database, args: Any) -> bool:
     """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
 
     What the library executes for it on this connection is part of it, not a query of its own.
-
-    Args:
-        call: What `Database.new_query` made.
-        database: The library's `Database`.
-        args: The method's arguments, `self` first.
     """
     link = database.link_held(args[0])
     if link is None or link.call is not None:
@@ -40,14 +35,7 @@ def enter_untold(call: Any, database: Database, args: Any) -> bool:
 
 
 def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
-    """What runs a call that was not begun: the method, or stock's code around it if one of its functions is replaced.
-
-    Args:
-        database: The library's `Database`.
-        call: What `Database.new_query` made.
-        args: The method's arguments, `self` first.
-        original: The method, or the coroutine that it returned.
-    """
+    """What runs a call that was not begun: the method, or stock's code around it if a function of that is replaced."""
     active = database.active
     if active is not None and active.replacements.exist():
         instead = call_guarded(database.place, _by_stock, database, call, args, original)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, make_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from otel_fastpath import wrong_settings
 from otel_fastpath.settings import title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s|m)")
 _SECONDS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
@@ -47,7 +47,7 @@ def repetitions(text: str) -> int | None:
 
 @dataclass(frozen=True)
 class DatabaseOptions:
-    """The options that every database has; a library with more options has a subclass.
+    """The options that every database has; `options_with` makes the class of a library that has others.
 
     Attributes:
         metrics: Durations, rows and pools are reported as metrics.
@@ -82,17 +82,23 @@ class DatabaseOptions:
     }
 
 
+def options_with(*flags: str, common: Iterable[str] = DatabaseOptions.names) -> type[DatabaseOptions]:
+    """The class of a library's options.
+
+    Args:
+        flags: Its own options without a value, which are off by default.
+        common: Those of all databases that mean something for it.
+    """
+    names = {**{name: DatabaseOptions.names[name] for name in common}, **{flag: (flag, True) for flag in flags}}
+    fields = [(flag, bool, field(default=False)) for flag in flags]
+    return make_dataclass("Options", fields, bases=(DatabaseOptions,), namespace={"names": names}, frozen=True)
+
+
 _Own = TypeVar("_Own", bound=DatabaseOptions)
 
 
 def parse(library: str, given: Any, kind: type[_Own]) -> _Own:
-    """Read a comma-separated string, or names; unknown options are reported and ignored.
-
-    Args:
-        library: The library that the options are for.
-        given: The string, or the names.
-        kind: The class of its options.
-    """
+    """Read a comma-separated string, or names; unknown options are reported and ignored."""
     setting, known = title(f"{library}_options"), sorted([*kind.names, *kind.values])
     expected = f"any of {', '.join(known)}"
     found: dict[str, Any] = {}

@@ -55,7 +55,7 @@ def open_outer(call: Any, link: Any, plan: Any, start_ns: Any) -> bool:
     return True
 
 
-def _link_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
+def link_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
     """The link of a connection's engine."""
     found = getattr(connection.engine, name, None)
     link = found if type(found) is Link else database.new_link(connection)
@@ -94,7 +94,7 @@ class Statements:
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:
                 return bool(self._others(call, args, kwargs))
-            link = _link_of(self._active, self._database, self._name, args[0])
+            link = link_of(self._active, self._database, self._name, args[0])
             text = context.statement
             if type(text) is not str:
                 # The driver raises an error.
@@ -140,7 +140,7 @@ class Transactions:
             # Of a connection that is lost, nothing is sent.
             if self._command == "ROLLBACK" and not connection._still_open_and_dbapi_connection_is_valid:
                 return False
-            link = _link_of(self._active, self._database, self._name, connection)
+            link = link_of(self._active, self._database, self._name, connection)
             level = connection._execution_options.get("isolation_level")
             if level is None:
                 level = connection.dialect._on_connect_isolation_level

@@ -6,12 +6,10 @@ from otel_fastpath.wrapping.replacements_c cimport Replacements
 
 cpdef bint open_outer(QueryCall call, Link link, QueryPlan plan, object start_ns) except -1
 
-cdef object faults
-cdef object plain
 cdef int _CONTEXT
 
 @cython.locals(link=Link)
-cdef Link _link_of(object active, object database, str name, object connection)
+cpdef Link link_of(object active, object database, str name, object connection)
 
 cdef class Statements:
     cdef object _active

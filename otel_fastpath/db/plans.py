@@ -28,7 +28,7 @@ from otel_fastpath.wrapping.labels import Labels
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.db.conventions import Convention, QueryText
+    from otel_fastpath.db.conventions import Conventions, QueryText
     from otel_fastpath.db.options import DatabaseOptions
     from otel_fastpath.db.servers import Server
     from otel_fastpath.wrapping.call import Failure
@@ -78,7 +78,7 @@ class Active:
         options: DatabaseOptions,
         failure: Callable[[BaseException], Failure] = conventions.failure,
         *,
-        convention: Convention | None = None,
+        convention: Conventions | None = None,
         make_plans: Callable[..., QueryPlans] | None = None,
         has_rows: bool = True,
         is_driver: bool = True,
@@ -144,12 +144,7 @@ class Active:
             )
 
     def plans_of(self, server: Server, own: Any = None) -> QueryPlans:
-        """The plans of this server.
-
-        Args:
-            server: The server.
-            own: Anything else of the library that the plans depend on; must be hashable.
-        """
+        """The plans of this server, and of anything else of the library that they depend on, which must be hashable."""
         if self.replacements.exist():
             # What stock's functions return may be of one connection only.
             return self._make_plans(self, server, own)
@@ -194,7 +189,7 @@ class QueryPlans:
 
     def __init__(self, active: Active, server: Server, own: Any) -> None:
         self.active = active
-        self.convention: Convention = active.convention
+        self.convention: Conventions = active.convention
         self.own = own
         self.server = server
         self.of_queries: dict[Any, Any] = {}
@@ -233,14 +228,7 @@ class QueryPlans:
         return made
 
     def keep(self, items: dict[Any, Any], key: Any, plan: Any, size: int) -> None:
-        """Keep a plan.
-
-        Args:
-            items: One of the dicts of these plans.
-            key: What it is found by.
-            plan: The plan.
-            size: The size of its texts in bytes.
-        """
+        """Keep a plan in one of the dicts of these plans; its texts have this size in bytes."""
         self.active.kept.keep(items, key, plan, size + _PLAN_BYTES)
 
     def special(self, name: str, attributes: dict[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import trace
 from opentelemetry.metrics import Observation
 
+from otel_fastpath.db.steps import around_steps
 from otel_fastpath.metrics.bind import bind
+from otel_fastpath.patching.outcome import never_raises
 from otel_fastpath.wrapping import call as calls
 
 if TYPE_CHECKING:
@@ -18,12 +21,30 @@ if TYPE_CHECKING:
 
     from otel_fastpath.db.database import Database
     from otel_fastpath.db.plans import Active
+    from otel_fastpath.wrapping.call_span import Call
 
 NAME_KEY: Final = "db.client.connection.pool.name"
 STATE_KEY: Final = "db.client.connection.state"
 _SPAN: Final = "pool.acquire"
 # Not defined by the conventions: the bounds of durations, plus an hour for connections that are used for long.
 _BOUNDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 600, 3600)
+
+
+_PREFIX: Final = "db.client.connection."
+_TIMES: Final = {
+    "wait_time": "The time it took to obtain an open connection from the pool.",
+    "use_time": "The time between borrowing a connection and returning it to the pool.",
+    "create_time": "The time it took to create a new connection.",
+}
+_STATES: Final = "The number of connections that are currently in state described by the state attribute."
+# Name -> the unit, the description, and the method of a `WatchedPool` that reads it.
+_GAUGES: Final = {
+    "count": ("{connection}", _STATES, "count"),
+    "idle.max": ("{connection}", "The maximum number of idle open connections allowed.", "most_idle"),
+    "idle.min": ("{connection}", "The minimum number of idle open connections allowed.", "least_idle"),
+    "max": ("{connection}", "The maximum number of open connections allowed.", "most"),
+    "pending_requests": ("{request}", "The number of current pending requests for an open connection.", "pending"),
+}
 
 
 class WatchedPool:
@@ -131,36 +152,20 @@ class PoolMetrics:
         self.system = system
         self.labels = active.labels
         meter = active.meter
-        bounds: dict[str, Any] = {"unit": "s", "explicit_bucket_boundaries_advisory": _BOUNDS}
         self.instruments: dict[str, Any] = {
-            "wait_time": meter.create_histogram(
-                "db.client.connection.wait_time",
-                description="The time it took to obtain an open connection from the pool.",
-                **bounds,
-            ),
-            "use_time": meter.create_histogram(
-                "db.client.connection.use_time",
-                description="The time between borrowing a connection and returning it to the pool.",
-                **bounds,
-            ),
-            "create_time": meter.create_histogram(
-                "db.client.connection.create_time",
-                description="The time it took to create a new connection.",
-                **bounds,
-            ),
-            "timeouts": meter.create_counter(
-                "db.client.connection.timeouts",
-                unit="{timeout}",
-                description="The number of connection timeouts that have occurred trying to obtain a connection.",
-            ),
-        }
-        for name, unit, description, read in _GAUGES:
-            meter.create_observable_up_down_counter(
-                f"db.client.connection.{name}",
-                [functools.partial(self._observe, read)],
-                unit=unit,
-                description=description,
+            name: meter.create_histogram(
+                f"{_PREFIX}{name}", unit="s", description=description, explicit_bucket_boundaries_advisory=_BOUNDS
             )
+            for name, description in _TIMES.items()
+        }
+        self.instruments["timeouts"] = meter.create_counter(
+            f"{_PREFIX}timeouts",
+            unit="{timeout}",
+            description="The number of connection timeouts that have occurred trying to obtain a connection.",
+        )
+        for name, (unit, description, read) in _GAUGES.items():
+            callbacks = [functools.partial(self._observe, operator.methodcaller(read))]
+            meter.create_observable_up_down_counter(f"{_PREFIX}{name}", callbacks, unit=unit, description=description)
 
     def _observe(self, read: Callable[[WatchedPool], Mapping[str, int]], _options: Any) -> Iterator[Observation]:
         if self._active() is not self._current():
@@ -177,43 +182,8 @@ class PoolMetrics:
             yield Observation(number, dict(key))
 
 
-_GAUGES: Final[tuple[tuple[str, str, str, Callable[[WatchedPool], Mapping[str, int]]], ...]] = (
-    (
-        "count",
-        "{connection}",
-        "The number of connections that are currently in state described by the state attribute.",
-        lambda pool: pool.count(),
-    ),
-    (
-        "idle.max",
-        "{connection}",
-        "The maximum number of idle open connections allowed.",
-        lambda pool: pool.most_idle(),
-    ),
-    (
-        "idle.min",
-        "{connection}",
-        "The minimum number of idle open connections allowed.",
-        lambda pool: pool.least_idle(),
-    ),
-    ("max", "{connection}", "The maximum number of open connections allowed.", lambda pool: pool.most()),
-    (
-        "pending_requests",
-        "{request}",
-        "The number of current pending requests for an open connection.",
-        lambda pool: pool.pending(),
-    ),
-)
-
-
 def metrics_of(database: Database, system: str, registry: weakref.WeakSet[Any]) -> PoolMetrics | None:
-    """The metrics of a library's pools, which are made on first use; None: it is off, or without metrics.
-
-    Args:
-        database: The library's `Database`.
-        system: The name of a pool until its server is known.
-        registry: The pools.
-    """
+    """The metrics of a library's pools, which are made on first use; None: it is off, or without metrics."""
     active = database.active
     if active is None or not active.options.metrics:
         return None
@@ -228,8 +198,83 @@ def _new_metrics(database: Database, active: Active, system: str, registry: weak
     return PoolMetrics(active, lambda: database.active, system, registry)
 
 
+class PoolWrappers:
+    """The wrappers of the methods of a library's pools by which connections are borrowed.
+
+    Args:
+        database: The library's `Database`.
+        place: The place to report an error under.
+        watched: Returns the `WatchedPool` that is stored for a pool; None: nothing is known of it yet.
+        registry: Those of all pools.
+        system: The name of a pool until its server is known.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        place: str,
+        watched: Callable[[Any], Any],
+        registry: weakref.WeakSet[Any],
+        system: str,
+    ) -> None:
+        self._database = database
+        self._place = place
+        self._watched = watched
+        self._registry = registry
+        self._system = system
+
+    def metrics(self) -> PoolMetrics | None:
+        """See `metrics_of`."""
+        return metrics_of(self._database, self._system, self._registry)
+
+    def around_acquire(
+        self, key: Callable[[Any], Any], is_timeout: Callable[[BaseException], bool], original: Any
+    ) -> Any:
+        """Wrap the method that every way to get a connection calls.
+
+        Args:
+            key: Returns what a connection is known by, given the method's result.
+            is_timeout: Whether an exception says that there was no connection in time.
+            original: The method of the pool.
+        """
+
+        @never_raises(self._place)
+        def request(begun: list[Any], args: Any, _kwargs: Any) -> None:
+            """Add to the list when waiting for a connection began, and its call if that option is set."""
+            begun.append(perf_counter())
+            active = self._database.active
+            if active is not None and active.options.acquire:
+                call = calls.new()
+                begun.append(call)
+                begin_acquire(call, active, self._watched(args[0]), self._system)
+
+        @never_raises(self._place)
+        def done(begun: list[Any], args: Any, result: Any) -> None:
+            started, call, *_ = [*begun, None, None]
+            try:
+                metrics = self.metrics()
+                if metrics is not None and started is not None:
+                    self._watched(args[0]).record_acquire(metrics, key(result), started)
+            finally:
+                if call is not None:
+                    call.end()
+
+        @never_raises(self._place)
+        def failed(begun: list[Any], args: Any, error: BaseException) -> None:
+            _started, call, *_ = [*begun, None, None]
+            try:
+                pool, metrics = self._watched(args[0]), self.metrics()
+                if metrics is not None and pool is not None and is_timeout(error):
+                    pool.record_timeout(metrics)
+            finally:
+                if call is not None:
+                    call.fail(error)
+
+        return around_steps(request, done, failed, original)
+
+
 def begin_acquire(
-    call: calls.BegunCall, active: Active, pool: WatchedPool | None, system: str, start_ns: int | None = None
+    call: Call, active: Active, pool: WatchedPool | None, system: str, start_ns: int | None = None
 ) -> None:
     """Begin the span of waiting for a connection, unless it is not instrumented.
 

@@ -52,12 +52,7 @@ class RepeatedQueries:
         self._top = (0, "")
 
     def add(self, summary: str, least: int) -> None:
-        """Count a query; set the attributes if it is the most frequent one.
-
-        Args:
-            summary: Its summary.
-            least: The number of queries from which on there are attributes.
-        """
+        """Count a query; set the attributes if it is the most frequent one."""
         counter = self._counts.get(summary)
         if counter is None:
             if len(self._counts) >= _MOST_SUMMARIES:
@@ -98,12 +93,7 @@ class User:
         self.attach()
 
     def count(self, span: Any, summary: str) -> None:
-        """Count a query for the span that it belongs to.
-
-        Args:
-            span: The query's own span.
-            summary: Its summary.
-        """
+        """Count a query for the span that it belongs to."""
         found = getattr(span, _KEY, None)
         if found is not None:
             found.add(summary, self._least)

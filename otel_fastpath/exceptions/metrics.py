@@ -65,13 +65,7 @@ _others: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
 
 
 def install(name: str, read: Callable[[], Iterable[tuple[Attributes, int]]], meter_provider: Any = None) -> None:
-    """Create the instrument of this name, unless the provider has it already.
-
-    Args:
-        name: One of the names above.
-        read: Returns the streams; none while there is nothing to report.
-        meter_provider: The meter provider; by default the global one, which may also be set later.
-    """
+    """Create the instrument of this name, unless the provider (by default the global one) has it already."""
     is_given = meter_provider is not None
     if meter_provider is None or (meter_provider is metrics.get_meter_provider() and name in _global):
         # Until a provider is set, the global one is a proxy, which passes its instruments on to that provider.

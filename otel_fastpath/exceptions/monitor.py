@@ -103,15 +103,7 @@ state = _CounterState()
 
 
 def prepare(settings: Settings, core: str | None = None) -> bool:
-    """Prepare for counting, or log why it is not possible.
-
-    Args:
-        settings: What to count.
-        core: "py" if the compiled callback must not be used.
-
-    Returns:
-        Whether `run` can be called.
-    """
+    """Prepare for counting, or log why it is not possible; returns whether `run` can be called."""
     # Imports and log handlers run here, without the lock.
     engine, reason = _engine(settings, core) if settings.mode != OFF else (None, "")
     filters = files.filters(settings.modules) if engine is not None else ((), False)

@@ -5,12 +5,6 @@ from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.logs.records.emitting_c cimport LogPlan, Backoff
 
 cdef Py_ssize_t maxsize
-cdef object logging
-cdef object faults
-cdef object keep
-cdef object is_standard
-cdef object snapshot
-cdef object _LogRecord
 cdef str HANDLER
 cdef bint _RETURNS_RECORD
 cdef Py_ssize_t _MOST_LOGGERS
@@ -23,7 +17,6 @@ cdef int _LEFT
 cdef int _SENT
 cdef int _GUARD_FIRST
 cdef dict _TEXTS
-cdef object _make_plan
 
 cdef class HandlerPlan(Backoff):
     cdef public Facts facts

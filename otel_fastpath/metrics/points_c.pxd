@@ -1,21 +1,7 @@
 # C types for the compiled twin of points.py.
 import cython
 
-cdef object _ExplicitBucketHistogramAggregation
-cdef object _LastValueAggregation
-cdef object _SumAggregation
-cdef object AlignedHistogramBucketExemplarReservoir
-cdef object ExemplarBucket
-cdef object SimpleFixedSizeExemplarReservoir
-cdef object HistogramDataPoint
-cdef object NumberDataPoint
 cdef int _STRETCH
-cdef object _DELTA
-cdef object _CUMULATIVE
-cdef object _INFINITY
-cdef object _new
-cdef object _fill_number
-cdef object _fill_histogram
 
 @cython.locals(points=list, left=int)
 cpdef list points_of(list aggregations, object temporality, object start, object turn)

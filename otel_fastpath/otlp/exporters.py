@@ -7,7 +7,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.patch import Patch, SkipError
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -210,6 +210,29 @@ class Replacement:
         except Exception as error:
             faults.raise_interruption(error)
             raise refused from None
+
+
+def replace(
+    original: Any,
+    module: ModuleType,
+    names: tuple[str, ...],
+    encode: Callable[[Any], Any],
+    encode_each: Callable[[Any, Callable[[Any], Any]], Any],
+    wrap: Callable[[Any], Any],
+) -> Any:
+    """What replaces the last of these functions of a module of stock's; see `Replacement`."""
+    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
+
+    if original is not vars(module)[names[-1]]:
+        raise SkipError(f"{names[-1]} is not stock's own, but {original!r}")
+    used = readers((*COMMON_NAMES, *names), _internal, module)
+    replacement = Replacement(original, encode, encode_each, wrap, used)
+
+    @functools.wraps(original)
+    def encode_batch(*batch: Any, **by_name: Any) -> Any:
+        return replacement(*batch, *by_name.values())
+
+    return encode_batch
 
 
 def patch(

@@ -28,13 +28,7 @@ _KINDS: Final = frozenset({ExponentialHistogram, Gauge, Histogram, Sum})
 
 
 class MetricsEncoder(Encoder):
-    """Encodes the metrics that a reader collected; thread-safe.
-
-    Args:
-        encoder: The module `encoder` or its compiled twin.
-        encode_metric: The function of this core that appends a metric.
-        stock: Stock's functions; here `span` encodes one metric.
-    """
+    """Encodes the metrics that a reader collected; thread-safe. Here `span` of stock's functions encodes a metric."""
 
     def __init__(self, encoder: Any, encode_metric: Callable[[Any, Any], bool], stock: StockEncoder) -> None:
         super().__init__(encoder, stock)
@@ -55,12 +49,7 @@ class MetricsEncoder(Encoder):
             return None
 
     def encode_each_of(self, data: Any, check: Callable[[Any], Any]) -> tuple[bytes, None]:
-        """Encode a request, where stock's encoder raised for it: every metric by itself, by stock's functions.
-
-        Args:
-            data: The metrics.
-            check: Raises for a request, with its number of data points, that cannot be sent.
-        """
+        """Encode a request, where stock's encoder raised for it: every metric by itself, by stock's functions."""
         batch = _SpanBatch(lambda: self._spans(_no_turn, self._stock.nulls))
         for of_resource in data.resource_metrics:
             for of_scope in of_resource.scope_metrics:

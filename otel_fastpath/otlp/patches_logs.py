@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
-from otel_fastpath.patching.patch import SkipError
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, patch, replace, stock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from otel_fastpath.otlp.logs_requests import LogsEncoder
+    from otel_fastpath.otlp.trace_requests import Encoder
     from otel_fastpath.patching.patch import Patch
     from otel_fastpath.settings import Config
 
@@ -50,35 +49,25 @@ def _stock() -> Any:
 
 
 @functools.cache
-def _encoder(implementation: str) -> LogsEncoder:
+def _encoder(implementation: str) -> Encoder:
     from opentelemetry._logs import LogRecord, SeverityNumber  # noqa: PLC0415  # likewise
     from opentelemetry.sdk._logs import ReadableLogRecord  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.logs_requests import LogsEncoder  # noqa: PLC0415  # it imports the SDK
+    from otel_fastpath.otlp.trace_requests import Encoder  # noqa: PLC0415  # it imports the SDK
 
     spans = hot.otlp_encoder
     logs: Any = spans
     if not compiled.is_compiled(implementation):
         from otel_fastpath.otlp import encoder_logs as logs  # noqa: PLC0415  # compiled, they are one module
     logs.prepare_logs(ReadableLogRecord, LogRecord, SeverityNumber)
-    return LogsEncoder(spans, logs.encode_logs, _stock())
+    return Encoder(spans, _stock(), logs.encode_logs)
 
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
-    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # likewise
 
-    if original is not _log_encoder.encode_logs:
-        raise SkipError(f"encode_logs is not stock's own, but {original!r}")
     encoder = _encoder(compiled.implementation()[0])
-    used = readers((*COMMON_NAMES, *_LOG_NAMES), _internal, _log_encoder)
-    replacement = Replacement(original, encoder.encode, encoder.encode_each, wrap, used)
-
-    @functools.wraps(original)
-    def encode_logs(batch: Sequence[Any]) -> Any:
-        return replacement(batch)
-
-    return encode_logs
+    return replace(original, _log_encoder, _LOG_NAMES, encoder.encode, encoder.encode_each, wrap)
 
 
 def _make_http(original: Any, _settings: Config) -> Any:

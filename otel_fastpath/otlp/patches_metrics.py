@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
-from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, patch, replace, stock
+from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -67,20 +67,10 @@ def _encoder(implementation: str) -> MetricsEncoder:
 
 
 def _make(original: Any, wrap: Callable[[tuple[bytes, int | None]], Any]) -> Any:
-    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
 
-    if original is not metrics_encoder.encode_metrics:
-        raise SkipError(f"encode_metrics is not stock's own, but {original!r}")
     encoder = _encoder(compiled.implementation()[0])
-    used = readers((*COMMON_NAMES, *_METRICS_NAMES), _internal, metrics_encoder)
-    replacement = Replacement(original, encoder.encode_data, encoder.encode_each_of, wrap, used)
-
-    @functools.wraps(original)
-    def encode_metrics(data: Any) -> Any:
-        return replacement(data)
-
-    return encode_metrics
+    return replace(original, metrics_encoder, _METRICS_NAMES, encoder.encode_data, encoder.encode_each_of, wrap)
 
 
 def _make_http(original: Any, _settings: Config) -> Any:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
+from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, patch, replace, stock
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from otel_fastpath.otlp.trace_requests import Encoder
     from otel_fastpath.patching.patch import Patch
@@ -76,22 +76,12 @@ def _encoder(_core: str) -> Encoder:
 
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
-    from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
 
-    if original is not trace_encoder.encode_spans:
-        raise SkipError(f"encode_spans is not stock's own, but {original!r}")
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
         raise SkipError("stock's numbers of span kinds are not those that the encoder writes")
     encoder = _encoder(compiled.implementation()[0])
-    used = readers((*COMMON_NAMES, *_TRACE_NAMES), _internal, trace_encoder)
-    replacement = Replacement(original, encoder.encode, encoder.encode_each, wrap, used)
-
-    @functools.wraps(original)
-    def encode_spans(sdk_spans: Sequence[Any]) -> Any:
-        return replacement(sdk_spans)
-
-    return encode_spans
+    return replace(original, trace_encoder, _TRACE_NAMES, encoder.encode, encoder.encode_each, wrap)
 
 
 def _make_http(original: Any, _settings: Config) -> Any:

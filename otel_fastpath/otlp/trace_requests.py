@@ -100,11 +100,12 @@ class Encoder:
     Args:
         encoder: The module `encoder` or its compiled twin.
         stock: Stock's functions.
+        encode_run: The function of this core that appends items, if they are no spans.
     """
 
-    def __init__(self, encoder: Any, stock: StockEncoder) -> None:
+    def __init__(self, encoder: Any, stock: StockEncoder, encode_run: Callable[..., int] | None = None) -> None:
         self._spans = encoder.EncodedSpans
-        self._encode_run = encoder.encode
+        self._encode_run = encode_run or encoder.encode
         self._stock = stock
         # By the id of the resource or scope, which the entry keeps alive.
         self._parts = Cache(_MOST_PARTS)
@@ -122,12 +123,7 @@ class Encoder:
             return None
 
     def encode_each(self, spans: Iterable[Any], check: Callable[[bytes], Any]) -> bytes:
-        """Encode a request, where stock's encoder raised for the batch: every span by itself, by stock's functions.
-
-        Args:
-            spans: The spans.
-            check: Raises for a request that cannot be sent.
-        """
+        """Encode a request, where stock's encoder raised for the batch: every span by itself, by stock's functions."""
         batch = _SpanBatch(lambda: self._spans(_no_turn, self._stock.nulls))
         for span in spans:
             self._leave(batch, span, check)

@@ -64,11 +64,7 @@ def _thread_seconds(native_id: int) -> float:
 
 
 class Clocks:
-    """Reads the clocks of this process.
-
-    Args:
-        hooks: The hooks that are counted and timed.
-    """
+    """Reads the clocks of this process."""
 
     def __init__(self, hooks: TimedHooks) -> None:
         self._hooks = hooks

@@ -16,11 +16,7 @@ _HANDLERS: Final = ("opentelemetry.sdk._logs", "opentelemetry.instrumentation.lo
 
 
 class Filter(logging.Filter):
-    """A filter of `logging` that counts what it refuses.
-
-    Args:
-        shed: Counts it.
-    """
+    """A filter of `logging` that counts what it refuses."""
 
     def __init__(self, shed: Shed) -> None:
         super().__init__()
@@ -35,11 +31,7 @@ class Filter(logging.Filter):
 
 
 class Logs:
-    """Adds the filter to OpenTelemetry's handlers, and removes it.
-
-    Args:
-        shed: Counts what is shed.
-    """
+    """Adds the filter to OpenTelemetry's handlers, and removes it."""
 
     def __init__(self, shed: Shed) -> None:
         self._filter = Filter(shed)

@@ -36,12 +36,7 @@ _providers = own_metrics.MeterProviders()
 
 
 def report(observe: Callable[[str], Iterable[Observation]], meter_provider: Any = None) -> None:
-    """Report the observations from now on.
-
-    Args:
-        observe: Returns the observations of the instrument of this name.
-        meter_provider: The meter provider; by default the global one, which may also be set later.
-    """
+    """Report the observations from now on, by default to the global meter provider, which may also be set later."""
     global _observe
     _observe = observe
     if not _providers.add(meter_provider):

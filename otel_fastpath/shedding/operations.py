@@ -21,11 +21,7 @@ _NAME: Final = "_traced_operation"
 
 
 class Operations:
-    """Replaces the function that makes these spans, while they are shed.
-
-    Args:
-        shed: Counts what is shed.
-    """
+    """Replaces the function that makes these spans, while they are shed."""
 
     def __init__(self, shed: Shed) -> None:
         self._shed = shed

@@ -144,14 +144,7 @@ class NoMessages(BeforeSampler):
 
 
 def before(sampler: Any, shed: Shed, *, sheds_messages: bool, sheds_traces: bool) -> Any:
-    """A sampler that stands before the user's.
-
-    Args:
-        sampler: The user's sampler.
-        shed: What to shed.
-        sheds_messages: Whether the spans around messages of ASGI are shed.
-        sheds_traces: Whether whole traces are shed.
-    """
+    """A sampler that stands before the user's."""
     if type(sampler) not in _PARENT_BASED:
         made: Any = FewerWholeTraces(sampler, shed) if sheds_traces else sampler
         return NoMessages(made, shed) if sheds_messages else made

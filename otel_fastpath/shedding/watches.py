@@ -139,9 +139,6 @@ class _Crossing:
     """What a call of a coroutine function of the host's adds to the time of telemetry.
 
     It is measured after calls that are timed, when this code is as warm as it was then: in a loop, it is faster.
-
-    Attributes:
-        cost: In nanoseconds.
     """
 
     # At first after each call that is timed, later after one of so many.

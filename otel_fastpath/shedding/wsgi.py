@@ -55,13 +55,7 @@ class _Standing:
 
 
 class TimedBody:
-    """The body that telemetry's code returned to the server.
-
-    Args:
-        chunks: The body.
-        watch: Runs in it.
-        ended: Called once at the end.
-    """
+    """The body that telemetry's code returned to the server."""
 
     def __init__(self, chunks: Any, watch: TimeWatch, ended: Callable[[], object]) -> None:
         self._chunks, self._watch, self._ended = chunks, watch, ended

@@ -73,9 +73,6 @@ def awaited(entry_point: Any) -> tuple[str, ...]:
     """The modules whose import an instrumentation can wait for; none if it must be loaded at once.
 
     A release that instruments a library which this table does not have is loaded at once.
-
-    Args:
-        entry_point: The instrumentation's entry point, an `importlib.metadata.EntryPoint`.
     """
     distribution = getattr(entry_point, "dist", None)
     if distribution is None:

@@ -2,12 +2,6 @@
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.spans.recorded_c cimport Recorded
 
-cdef object ReadableSpan
-cdef object _context_api
-cdef object _export_api
-cdef object _SUPPRESS_INSTRUMENTATION_KEY
-cdef object as_defined
-cdef object faults
 cdef Facts _exporting
 
 cdef bint _try_export(object processor, Recorded span, bint counts_first) except -1

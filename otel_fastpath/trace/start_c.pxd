@@ -6,35 +6,16 @@ from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, TracerPlan, Spa
 from otel_fastpath.trace.spans.identity_c cimport Dropped, Identity
 from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
-cdef object getrandbits
-cdef object Decision
-cdef object SamplingResult
-cdef object MappingProxyType
-cdef object NonRecordingSpan
-cdef object get_current_span
-cdef object DEFAULT_TRACE_STATE
-cdef object Span
-cdef object SpanContext
 cdef dict _sdk_globals
-cdef object _UNSET
-cdef object _SERVER
-cdef object _CONSUMER
 cdef int ASK
 cdef int DROP
 cdef int RECORD_ONLY
 cdef int SAMPLE
 cdef int RATIO
-cdef object _BOTH_IDS
-cdef object _64_BITS
-cdef object _128_BITS
 cdef tuple _DECISIONS
-cdef object _DROP
 cdef dict _RULES
-cdef object _SAMPLE
-cdef object _GIVEN_UP
 cdef list _make_plan
 
-cdef object as_defined
 cdef Facts _recording_facts
 
 cdef class KeptSpans(SpanStarter):

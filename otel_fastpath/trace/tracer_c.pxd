@@ -4,9 +4,6 @@ import cython
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.context.scope_c cimport ScopeKind, OpenScope
 
-cdef object faults
-cdef object _INTERNAL
-
 cdef class TracerScope(OpenScope):
     @cython.locals(start=tuple, manner=TracerManner)
     cdef _start_span(self)

@@ -30,7 +30,7 @@ Only the tracer copies attributes: one dict can be used for any number of calls 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.trace import SpanKind
 
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Tracer
 
+    from otel_fastpath.wrapping.call_span import Call
+
 __all__ = [
-    "BegunCall",
     "CallDurations",
     "Failure",
     "WrapperTelemetry",
@@ -132,43 +133,18 @@ class CallDurations:
         handle.record(seconds)
 
 
-class BegunCall(Protocol):
-    """One instrumented call of the host. Made by `begin`; the class is `call_span.Call`.
-
-    Attributes:
-        span: Its span; a non-recording one if it was not sampled.
-        recording: Whether the span records attributes.
-        series: Records the duration; None: it is not recorded.
-    """
-
-    span: Any
-    recording: bool
-    series: Any
-
-    def leave(self) -> None:
-        """Restore the context; the span goes on."""
-
-    def end(self) -> None:
-        """End the span and record the duration of a call that succeeded."""
-
-    def fail(self, error: BaseException) -> None:
-        """End the span and record the duration of a call that raised this."""
-
-
 def is_suppressed() -> bool:
     """Whether instrumentation is suppressed in the current context."""
-    suppressed: bool = hot.wrapping_call_span.is_suppressed()
-    return suppressed
+    return hot.wrapping_call_span.is_suppressed()
 
 
-def new() -> BegunCall:
+def new() -> Any:
     """A call that has not begun: whoever keeps it can end it, wherever an exception interrupts its beginning."""
-    call: BegunCall = hot.wrapping_call_span.new_call()
-    return call
+    return hot.wrapping_call_span.new_call()
 
 
 def begin(
-    call: BegunCall,
+    call: Call,
     telemetry: WrapperTelemetry,
     name: str,
     attributes: Mapping[str, Any] | None,

@@ -38,7 +38,13 @@ NO_ROWS, ALL_ROWS, ONE_ROW, ONE_VALUE = 0, 1, 2, 3
 
 
 class Call:
-    """One instrumented call of the host. Made by `new_call`; its attributes are described in `call`."""
+    """One instrumented call of the host. Made by `new_call`.
+
+    Attributes:
+        span: Its span; a non-recording one if it was not sampled.
+        recording: Whether the span records attributes.
+        series: Records the duration; None: it is not recorded.
+    """
 
     __slots__ = ("_is_ours", "_started", "_telemetry", "_token", "recording", "series", "span")
 
@@ -283,15 +289,7 @@ def begin_call(call: Any, telemetry: Any, name: Any, attributes: Any, series: An
 
 
 def _begin(call: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = False) -> None:
-    """Begin an instrumented call; the span is None if it has none. Making the span current is the last step.
-
-    Args:
-        call: The call, which has its `Telemetry` and its span.
-        span: Its span.
-        series: Records its duration; None: it is not recorded.
-        start_ns: When it began, in nanoseconds since the epoch; None: now.
-        is_outer: Whether calls of a driver inside of it are part of it; see `db.outer`.
-    """
+    """Begin an instrumented call; the span is None if it has none. Making the span current is the last step."""
     if span is None:
         call.span = get_current_span()
     else:

@@ -3,21 +3,7 @@ import cython
 
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
-cdef object _context_api
-cdef object perf_counter
-cdef object time_ns
-cdef object NonRecordingSpan
-cdef object get_current_span
-cdef object INVALID_SPAN
-cdef object faults
-cdef object absorb_during
-cdef object described
-cdef object tell
-cdef object _SPAN_KEY
-cdef object _SUPPRESS
 cdef object OUTER
-cdef object _spanless
-cdef object Context
 
 cdef class Call:
     cdef bint _is_ours

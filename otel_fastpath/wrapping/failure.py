@@ -49,13 +49,7 @@ def describe(error: BaseException) -> Failure:
 
 
 def described(place: str, own: Callable[[BaseException], Failure], error: BaseException) -> Failure:
-    """Describe an exception with the library's own function; if that fails, as any other exception.
-
-    Args:
-        place: The place to report an error under, as `faults.report` takes it.
-        own: The library's own function.
-        error: What the host's call raised.
-    """
+    """Describe an exception with the library's own function; if that fails, as any other exception."""
     return call_guarded(place, own, error) or call_guarded(place, describe, error) or _UNKNOWN
 
 
@@ -72,14 +66,7 @@ def named(error: BaseException) -> tuple[str, str | None]:
 
 
 def tell(place: str, span: Any, failure: Failure, error: BaseException) -> None:
-    """Record a failure on a recording span.
-
-    Args:
-        place: The place to report an error under, as `faults.report` takes it.
-        span: The span.
-        failure: The description of the failure.
-        error: What the host's call raised.
-    """
+    """Record a failure on a recording span."""
     if failure.recorded:
         call_guarded(place, _record, span, failure, error)
     call_guarded(place, _put, span, failure)

@@ -15,12 +15,7 @@ _Result = TypeVar("_Result")
 
 
 def in_context(function: Callable[..., _Result], context: Context) -> Callable[..., _Result]:
-    """The function, to be called in this context.
-
-    Args:
-        function: Any callable.
-        context: The OpenTelemetry context.
-    """
+    """The function, to be called in this OpenTelemetry context."""
     return _InContext(function, context)
 
 

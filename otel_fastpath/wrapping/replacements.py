@@ -10,11 +10,7 @@ from otel_fastpath.patching.stock import UNKNOWN
 
 
 class Replacements:
-    """Whether other code has replaced one of the functions of stock that a set-up stands for.
-
-    Args:
-        stock: The functions; None: it stands for none.
-    """
+    """Whether other code has replaced one of the functions of stock that a set-up stands for; None: for none."""
 
     __slots__ = ("_facts", "_stock")
 

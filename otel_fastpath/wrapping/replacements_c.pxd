@@ -1,9 +1,6 @@
 # C types for the compiled twin of replacements.py.
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object UNKNOWN
-cdef object faults
-
 cdef class Replacements:
     cdef Facts _facts
     cdef object _stock

@@ -27,11 +27,7 @@ class WatchedTracers:
 
 
 class TracerWatch:
-    """Keeps what is watched, which any thread may set.
-
-    Attributes:
-        tracers: The `WatchedTracers`.
-    """
+    """Keeps what is watched, which any thread may set."""
 
     __slots__ = ("tracers",)
 
@@ -64,13 +60,7 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
 
 
 def start(tracer: Any, kind: Any, late: Any) -> Any:
-    """Start a span in the current context, as `tracer.start_span` does.
-
-    Args:
-        tracer: The tracer.
-        kind: The kind of the span.
-        late: A `trace.planning.plan.LazyAttributes` with its name and attributes.
-    """
+    """Start a span in the current context, as `tracer.start_span` does; its name and attributes are made late."""
     watched = _watched(_watch)
     if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
         try:
@@ -85,18 +75,7 @@ def start(tracer: Any, kind: Any, late: Any) -> Any:
 
 
 def emit(tracer: Any, kind: Any, name: Any, attributes: Any, status: Any) -> bool:
-    """Start a span in the current context, and end it at once; nothing is done for one that would be dropped.
-
-    Args:
-        tracer: Starts it.
-        kind: Its kind.
-        name: Its name.
-        attributes: Its attributes.
-        status: Its status; None: it is not set.
-
-    Returns:
-        Whether it was recorded.
-    """
+    """Start a span and end it at once, unless it would be dropped; returns whether it was recorded."""
     watched = _watched(_watch)
     if (
         status is None
@@ -138,12 +117,7 @@ def is_recording(span: Any) -> bool:
 
 
 def end_span(span: Any, place: str) -> None:
-    """End a span.
-
-    Args:
-        span: The span.
-        place: The place to report an error under, see `faults.absorb_any`.
-    """
+    """End a span; an error is reported under this place."""
     try:
         span.end()
     except BaseException as error:

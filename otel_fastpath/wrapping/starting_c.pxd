@@ -3,8 +3,6 @@ import cython
 
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, SpanStarter
 
-cdef object ProxyTracer
-cdef object faults
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef TracerWatch _watch

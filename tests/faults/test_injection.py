@@ -187,8 +187,8 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("trace/context/current_context.py", {"attach_context", "restore"}),
         ("metrics/instruments/reentry.py", {"hold_locks", "record"}),
         ("metrics/instruments/bound.py", {"_record", "_record_as_stock"}),
-        ("db/redis/hooks.py", {"_enter", "_enter_pipeline"}),
-        ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "submission"}),
+        ("db/redis/hooks.py", {"_enter"}),
+        ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "ending", "ending_of_command"}),
         ("db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("db/not_begun.py", {"otherwise"}),
@@ -198,7 +198,8 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("db/sqlalchemy/hooks.py", {"ByEngineOpener.enter"}),
         # These are taken from hot modules there.
         ("db/sqlalchemy/pool_hooks.py", {"begin", "end_wait", "record_release"}),
-        ("db/cassandra/futures.py", {"end_with_response", "end_with_error", "after_submit"}),
+        ("db/cassandra/futures.py", {"end_with_response", "end_with_error"}),
+        ("db/cassandra/hooks.py", {"after_submit"}),
         ("http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
         (
             "http/outgoing.py",

@@ -6,29 +6,18 @@ from typing import Final
 
 from otel_fastpath.db.asyncpg.patches import PATCHES
 from otel_fastpath.db.asyncpg.plans import DATABASE
-from otel_fastpath.wrapping.library import Library, Rival
 
-LIBRARY: Final = Library(
-    name="asyncpg",
-    why="Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",
-    patches=PATCHES,
-    configure=DATABASE.configure,
-    read=DATABASE.read,
-    rivals=(
-        Rival(
-            "stock",
-            "opentelemetry.instrumentation.asyncpg:AsyncPGInstrumentor",
-            # Older releases support neither prepared statements (0.64) nor the stable conventions.
-            "opentelemetry-instrumentation-asyncpg>=0.65b0,<0.67",
-            beyond=(
-                "asyncpg.connect*",
-                # It runs a query of the connection, which is a span.
-                "asyncpg.statement.explain",
-                *(f"asyncpg.pool.{name}" for name in ("initialize", "release", "connect")),
-            ),
-            silent=("asyncpg.prepare", "asyncpg.fetchmany", "asyncpg.copy_*", "asyncpg.cursor.open"),
-        ),
+LIBRARY: Final = DATABASE.library(
+    "Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",
+    PATCHES,
+    "AsyncPGInstrumentor",
+    # Older releases support neither prepared statements (0.64) nor the stable conventions.
+    "0.65b0",
+    beyond=(
+        "asyncpg.connect*",
+        # It runs a query of the connection, which is a span.
+        "asyncpg.statement.explain",
+        *(f"asyncpg.pool.{name}" for name in ("initialize", "release", "connect")),
     ),
-    entry_points=frozenset({"asyncpg"}),
-    stop=DATABASE.stop,
+    silent=("asyncpg.prepare", "asyncpg.fetchmany", "asyncpg.copy_*", "asyncpg.cursor.open"),
 )

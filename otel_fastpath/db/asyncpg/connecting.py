@@ -20,7 +20,7 @@ from otel_fastpath.wrapping.call import new
 if TYPE_CHECKING:
     from contextvars import Token
 
-    from otel_fastpath.wrapping.call import BegunCall
+    from otel_fastpath.wrapping.call_span import Call
 
 _PLACE: Final = "asyncpg's connect"
 
@@ -29,7 +29,7 @@ class _Attempt:
     """One `connect` in progress."""
 
     start_ns = 0
-    call: BegunCall | None = None
+    call: Call | None = None
     is_begun = is_over = True
     token: Token[_Attempt | None] | None = None
 

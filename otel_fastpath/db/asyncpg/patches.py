@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import calls
 from otel_fastpath.db.asyncpg import connecting, copying, hooks, pools
 from otel_fastpath.db.asyncpg.plans import DATABASE
-from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.db.calls import Opener, Rows
-    from otel_fastpath.settings import Config
-
-    Make = Callable[[Any, Config], Any]
+    from otel_fastpath.patching.patch import Patch
 
 _REQUIRES: Final = ("asyncpg>=0.29,<1",)
 # The first release with `fetchmany`.
 _FETCHMANY: Final = ("asyncpg>=0.30,<1",)
 
 
-def _hook(make: Callable[..., Any], *first: Any) -> Make:
-    """The `make` of a patch: returns `make(*first, original)`. Each call reads the set-up in `DATABASE.active`."""
-    return lambda original, _settings: make(*first, original)
+def _around(opener: Opener, rows: Rows) -> Callable[[Any], Any]:
+    return functools.partial(calls.around, DATABASE, opener, rows)
 
 
-def _around(opener: Opener, rows: Rows) -> Make:
-    return _hook(calls.around, DATABASE, opener, rows)
-
-
-def _patch(name: str, target: str, why: str, hook: Make, budget: str) -> Patch:
+def _patch(name: str, target: str, why: str, make: Callable[[Any], Any], budget: str) -> Patch:
     # Below "asyncpg", so that it is applied once the whole package is imported: during the import, its modules import
     # functions from each other.
     requires = _FETCHMANY if name.endswith("fetchmany") else _REQUIRES
-    return Patch(
-        name=f"asyncpg.{name}",
-        target=f"asyncpg:{target}",
-        why=why,
-        make=hook,
-        requires=requires,
-        budgets=(f"asyncpg, {budget}",),
-    )
+    return DATABASE.patch(name, f"asyncpg:{target}", why, make, budget, requires=requires)
 
 
 _QUERY: Final = "A query is a span."
@@ -54,7 +40,7 @@ _POOL: Final = "pool, acquire and release"
 
 PATCHES: Final = (
     *(
-        _patch(name, f"Connection.{name}", _QUERY, _hook(calls.around_query, DATABASE, rows), budget)
+        _patch(name, f"Connection.{name}", _QUERY, functools.partial(calls.around_query, DATABASE, rows), budget)
         for name, rows, budget in (
             ("execute", "NO_ROWS", "transaction"),
             ("fetch", "ALL_ROWS", "fetch of 50 rows"),
@@ -115,11 +101,11 @@ PATCHES: Final = (
         "cursor.prepare",
         "protocol.Protocol.prepare",
         "Preparing a cursor's statement belongs to its first round trip, and is a span if it fails.",
-        _hook(hooks.on_prepare),
+        hooks.on_prepare,
         _CURSOR,
     ),
     *(
-        _patch(name, target, "Each connect is a span.", _hook(connecting.make_connect), "connect")
+        _patch(name, target, "Each connect is a span.", connecting.make_connect, "connect")
         for name, target in (
             ("connect.own", "connect_utils._connect"),
             ("connect.pooled", "connection.connect"),
@@ -130,35 +116,35 @@ PATCHES: Final = (
         "connect.arguments",
         "connect_utils._parse_connect_arguments",
         "Says where a connect goes, for its span.",
-        _hook(connecting.make_parse),
+        connecting.make_parse,
         "connect",
     ),
     _patch(
         "pool.initialize",
         "pool.Pool._initialize",
         "A pool's connections are metrics.",
-        _hook(pools.make_initialise),
+        pools.make_initialise,
         "pool, made",
     ),
     _patch(
         "pool.acquire",
         "pool.Pool._acquire",
         "Waiting for a connection is a metric, and a span for who asked for it.",
-        _hook(pools.make_acquire),
+        pools.make_acquire,
         _POOL,
     ),
     _patch(
         "pool.release",
         "pool.PoolConnectionHolder._release",
         "How long a connection was borrowed is a metric.",
-        _hook(pools.make_release),
+        pools.make_release,
         _POOL,
     ),
     _patch(
         "pool.connect",
         "pool.Pool._get_new_connection",
         "How long it took to make a pool's connection is a metric.",
-        _hook(pools.make_new_connection),
+        pools.make_new_connection,
         "pool, a new connection",
     ),
 )

@@ -5,18 +5,15 @@ A connection's protocol object, of a class with a `__dict__`, holds its `Link`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from otel_fastpath.db import plans
-from otel_fastpath.db.asyncpg.options import AsyncpgOptions
 from otel_fastpath.db.asyncpg.stock import StockConventions
 from otel_fastpath.db.conventions import PREPARE
 from otel_fastpath.db.database import Database
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.servers import POSTGRESQL, Server
 from otel_fastpath.patching import faults
-
-if TYPE_CHECKING:
-    from otel_fastpath.wrapping.library import Setup
 
 LINK: Final = "_otel_fastpath"
 COPY: Final = "COPY "
@@ -75,10 +72,6 @@ def _reset_query(connection: Any) -> Any:
         return ""
 
 
-def _stock(setup: Setup) -> StockConventions:
-    return StockConventions(setup.instrumentor, was_instrumented=setup.was_instrumented, is_same=setup.is_same)
-
-
 DATABASE: Final = Database(
     "asyncpg",
     _server,
@@ -86,8 +79,9 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
     link=f"_protocol.{LINK}",
-    options=AsyncpgOptions,
-    stock=_stock,
+    # Spans: waiting for a connection of a pool, and the query that resets a connection when it returns to its pool.
+    options=options_with("acquire", "reset"),
+    stock=StockConventions,
     make_plans=Plans,
     own=_reset_query,
 )

@@ -11,21 +11,16 @@ from asyncio import TimeoutError as AsyncioTimeoutError
 from time import perf_counter
 from typing import Any, Final
 
-from otel_fastpath.db import calls, pools
+from otel_fastpath.db import pools
 from otel_fastpath.db.asyncpg import plans
 from otel_fastpath.db.servers import POSTGRESQL
 from otel_fastpath.patching.outcome import never_raises
-from otel_fastpath.wrapping import call as skeleton
 
 _PLACE: Final = "an asyncpg pool"
 
 
 class Watched(pools.WatchedPool):
-    """What is stored for one pool.
-
-    Args:
-        pool: The pool. This object is an attribute of the pool's queue, so it keeps the pool alive no longer than that.
-    """
+    """What is stored for one pool, as an attribute of its queue. It keeps the pool alive no longer than that."""
 
     __slots__ = ("_holders",)
 
@@ -76,9 +71,11 @@ class Watched(pools.WatchedPool):
 _registry: weakref.WeakSet[Watched] = weakref.WeakSet()
 
 
-def watched(pool: Any) -> Watched:
-    """The stored `Watched` of this pool."""
+def watched(pool: Any) -> Watched | None:
+    """The stored `Watched` of this pool; None: it has no queue yet."""
     queue = pool._queue
+    if queue is None:
+        return None
     try:
         found: Watched = queue._otel_fastpath
     except AttributeError:
@@ -87,50 +84,14 @@ def watched(pool: Any) -> Watched:
     return found
 
 
+_WRAPPERS: Final = pools.PoolWrappers(plans.DATABASE, _PLACE, watched, _registry, POSTGRESQL.name)
+
+
 def make_acquire(original: Any) -> Any:
     """Wrap `Pool._acquire`, which every way to get a connection calls."""
-    return calls.around_async_steps(_request, _after_acquire, _not_acquired, original)
-
-
-@never_raises(_PLACE)
-def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
-    """Add to the list when waiting for a connection began, and its call if that option is set."""
-    begun.append(perf_counter())
-    pool = args[0]
-    active = plans.DATABASE.active
-    if active is not None and active.options.acquire:
-        call = skeleton.new()
-        begun.append(call)
-        pools.begin_acquire(call, active, watched(pool) if pool._queue is not None else None, POSTGRESQL.name)
-
-
-def _metrics() -> pools.PoolMetrics | None:
-    return pools.metrics_of(plans.DATABASE, POSTGRESQL.name, _registry)
-
-
-@never_raises(_PLACE)
-def _after_acquire(begun: list[Any], args: Any, proxy: Any) -> None:
-    started, call, *_ = [*begun, None, None]
-    try:
-        metrics = _metrics()
-        if metrics is not None and started is not None:
-            watched(args[0]).record_acquire(metrics, proxy._holder, started)
-    finally:
-        if call is not None:
-            call.end()
-
-
-@never_raises(_PLACE)
-def _not_acquired(begun: list[Any], args: Any, raised: BaseException) -> None:
-    _started, call, *_ = [*begun, None, None]
-    pool = args[0]
-    try:
-        metrics = _metrics()
-        if metrics is not None and isinstance(raised, (TimeoutError, AsyncioTimeoutError)) and pool._queue is not None:
-            watched(pool).record_timeout(metrics)
-    finally:
-        if call is not None:
-            call.fail(raised)
+    return _WRAPPERS.around_acquire(
+        lambda proxy: proxy._holder, lambda error: isinstance(error, (TimeoutError, AsyncioTimeoutError)), original
+    )
 
 
 def make_release(original: Any) -> Any:
@@ -146,9 +107,9 @@ def make_release(original: Any) -> Any:
 
 @never_raises(_PLACE)
 def _after_release(holder: Any) -> None:
-    metrics = _metrics()
-    if metrics is not None:
-        watched(holder._pool).record_release(metrics, holder)
+    metrics, pool = _WRAPPERS.metrics(), watched(holder._pool)
+    if metrics is not None and pool is not None:
+        pool.record_release(metrics, holder)
 
 
 def make_initialise(original: Any) -> Any:
@@ -166,7 +127,7 @@ def make_initialise(original: Any) -> Any:
 @never_raises(_PLACE)
 def _after_init(pool: Any) -> None:
     watched(pool)
-    _metrics()
+    _WRAPPERS.metrics()
 
 
 def make_new_connection(original: Any) -> Any:
@@ -184,9 +145,8 @@ def make_new_connection(original: Any) -> Any:
 
 @never_raises(_PLACE)
 def _after_connect(pool: Any, connection: Any, started: float) -> None:
-    metrics = _metrics()
-    if metrics is not None and pool._queue is not None:
-        of_pool = watched(pool)
+    metrics, of_pool = _WRAPPERS.metrics(), watched(pool)
+    if metrics is not None and of_pool is not None:
         # The pool's holder does not have the connection yet.
         of_pool.name = of_pool.name or plans.server_of(connection._addr, connection._params).name
         of_pool.record_connect(metrics, started)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
-from otel_fastpath.db.conventions import BATCH, CURSOR, shortened
+from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shortened
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.db.conventions import QueryText
     from otel_fastpath.db.servers import Server
+    from otel_fastpath.wrapping.library import Setup
 
 _STOCK: Final = "opentelemetry.instrumentation.asyncpg"
 _LEGACY_SCHEMA: Final = "https://opentelemetry.io/schemas/1.11.0"
@@ -31,25 +32,14 @@ _OF_CONNECTIONS: Final = frozenset({"execute", "executemany", "fetch", "fetchval
 _OF_CURSORS: Final = frozenset({"_bind_exec", "_exec", "forward"})
 
 
-class StockConventions:
-    """What the stock instrumentation emits, under its own scope.
+class StockConventions(Conventions):
+    """What the stock instrumentation emits, under its own scope."""
 
-    Args:
-        instrumentor: Its `AsyncPGInstrumentor`.
-        was_instrumented: Whether it has a tracer because it had instrumented before our wrapper.
-        is_same: Whether spans have exactly its names.
-
-    Attributes:
-        comments: Whether a comment is added to queries: never.
-        stock: The functions of stock that it stands for.
-    """
-
-    comments = False
-
-    def __init__(self, instrumentor: Any, *, was_instrumented: bool, is_same: bool) -> None:
-        self._instrumentor = instrumentor
-        self._is_same = is_same
-        self._tracer = getattr(instrumentor, "_tracer", None) if was_instrumented else None
+    def __init__(self, setup: Setup) -> None:
+        self._instrumentor = instrumentor = setup.instrumentor
+        self._is_same = setup.is_same
+        # If it had instrumented before our wrapper.
+        self._tracer = getattr(instrumentor, "_tracer", None) if setup.was_instrumented else None
         self._module: Any = sys.modules[_STOCK]
         self._schema = _LEGACY_SCHEMA
         self._keywords: dict[str, Any] = {}
@@ -105,9 +95,6 @@ class StockConventions:
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {"db.statement.parameters": shortened(args)} if args else {}
-
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        return self.parameters(given)
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,13 @@ from otel_fastpath.db.cassandra.futures import stop
 from otel_fastpath.db.cassandra.patches import PATCHES
 from otel_fastpath.db.cassandra.plans import DATABASE
 from otel_fastpath.db.cassandra.stock import given_keywords
-from otel_fastpath.wrapping.library import Library, Rival
 
-LIBRARY: Final = Library(
-    name="cassandra",
-    why="Requests until their results are there, pages and batches, for a fifth of what stock's costs.",
-    patches=PATCHES,
-    configure=DATABASE.configure,
-    read=DATABASE.read,
+LIBRARY: Final = DATABASE.library(
+    "Requests until their results are there, pages and batches, for a fifth of what stock's costs.",
+    PATCHES,
+    "CassandraInstrumentor",
+    "0.65b0",
     stop=stop,
-    rivals=(
-        Rival(
-            "stock",
-            "opentelemetry.instrumentation.cassandra:CassandraInstrumentor",
-            # Older releases do not support the stable conventions.
-            "opentelemetry-instrumentation-cassandra>=0.65b0,<0.67",
-            given_keywords=given_keywords,
-            beyond=("cassandra.prepare", "cassandra.connect", "cassandra.page"),
-        ),
-    ),
-    entry_points=frozenset({"cassandra"}),
+    given_keywords=given_keywords,
+    beyond=("cassandra.prepare", "cassandra.connect", "cassandra.page"),
 )

@@ -41,12 +41,7 @@ _APPLY: Final = re.compile(r"\bAPPLY\s+BATCH\b", re.IGNORECASE)
 
 
 def read(text: str, *, has_arguments: bool) -> QueryText:
-    """Read a text, once.
-
-    Args:
-        text: The text.
-        has_arguments: Whether values were passed beside it. Only then it may be recorded unchanged.
-    """
+    """Read a text, once. Only if values were passed beside it, it may be recorded unchanged."""
     if type(text) is not str:
         # A subclass may override methods.
         text = str.__str__(text)

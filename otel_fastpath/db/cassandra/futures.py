@@ -61,31 +61,6 @@ def _count(future: Any, before: int | None) -> None:
         future.__dict__[SPECULATIVE] = future.__dict__.get(SPECULATIVE, 0) + 1
 
 
-def make_page(original: Any) -> Any:
-    """Wrap the method that asks for the next page."""
-    entrance = DATABASE.entrance("page", lambda _: hot.db_cassandra_requests.enter_page)
-    after_submit = hot.db_cassandra_requests.after_submit
-
-    @functools.wraps(original)
-    def start_fetching_next_page(self: Any, *args: Any, **kwargs: Any) -> Any:
-        call = entrance.new()
-        try:
-            if not entrance.enter(call, self):
-                return original(self, *args, **kwargs)
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            try:
-                call.end_failed(error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-        after_submit(call, self)
-        return result
-
-    return start_fetching_next_page
-
-
 def make_wait(original: Any) -> Any:
     """Wrap the method that waits for the result: an exception that is not the request's interrupted it."""
 

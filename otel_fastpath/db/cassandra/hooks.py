@@ -12,6 +12,7 @@ from otel_fastpath.db.cassandra.plans import CASSANDRA, DATABASE, address_of, ow
 from otel_fastpath.db.cassandra.stock import StockConventions
 from otel_fastpath.db.conventions import PREPARE
 from otel_fastpath.db.servers import Server
+from otel_fastpath.db.steps import around_steps
 from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 from otel_fastpath.wrapping import call as skeleton
 
@@ -26,18 +27,27 @@ _ATTRIBUTES: Final = {"db.operation.name": CONNECT}
 def make_execute(original: Any) -> Any:
     """Wrap the method that submits a request."""
     statements.readers()
-    entrance = DATABASE.entrance("request", lambda _: hot.db_cassandra_requests.enter)
+    return _around_submission(DATABASE.entrance("request", lambda _: hot.db_cassandra_requests.enter), original)
+
+
+def make_page(original: Any) -> Any:
+    """Wrap the method of a future that asks for the next page."""
+    entrance = DATABASE.entrance("page", lambda _: hot.db_cassandra_requests.enter_page)
+    return _around_submission(entrance, original, is_page=True)
+
+
+def _around_submission(entrance: Any, original: Any, *, is_page: bool = False) -> Any:
     after_submit = hot.db_cassandra_requests.after_submit
 
     @functools.wraps(original)
-    def execute_async(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: Any, **kwargs: Any) -> Any:
         call = entrance.new()
         try:
             if not entrance.enter(call, args, kwargs):
                 return original(*args, **kwargs)
-            if DATABASE.is_curious and call.recording:
+            if DATABASE.is_curious and call.recording and not is_page:
                 call_guarded_during(call, DATABASE.place, _look, call, args, kwargs)
-            future = original(*args, **kwargs)
+            result = original(*args, **kwargs)
         except BaseException as error:
             try:
                 call.end_failed(error)
@@ -45,10 +55,10 @@ def make_execute(original: Any) -> Any:
                 # See `wrapping.call`: the first may have been interrupted.
                 call.end_failed(error)
             raise
-        after_submit(call, future)
-        return future
+        after_submit(call, args[0] if is_page else result)
+        return result
 
-    return execute_async
+    return method
 
 
 def _look(call: Any, args: Any, kwargs: Any) -> None:
@@ -78,7 +88,7 @@ def _of_preparation(args: Any, kwargs: Any) -> Opening:
 
 def make_connect(original: Any) -> Any:
     """Wrap the method of a cluster that makes a session."""
-    return calls.around_steps(_connect, _after_connect, _not_connected, original)
+    return around_steps(_connect, _after_connect, _not_connected, original)
 
 
 @never_raises(_CONNECTING)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from otel_fastpath.db.cassandra import callbacks, futures, hooks
-from otel_fastpath.patching.patch import Patch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from otel_fastpath.db.cassandra.plans import DATABASE
 
 # The same driver under two names: ScyllaDB's is a fork.
 _DRIVERS: Final = "cassandra-driver>=3.30,<4 | scylla-driver>=3.29,<4"
@@ -26,7 +23,7 @@ _HOOKS: Final = (
     ("execute", "Session.execute_async", _REQUEST, hooks.make_execute),
     ("prepare", "Session.prepare", "Preparing a statement is a span.", hooks.make_prepare),
     ("connect", "Cluster.connect", "Making a session is a span.", hooks.make_connect),
-    ("page", "ResponseFuture.start_fetching_next_page", "Each further page is a span.", futures.make_page),
+    ("page", "ResponseFuture.start_fetching_next_page", "Each further page is a span.", hooks.make_page),
     (
         "speculative",
         "ResponseFuture._on_speculative_execute",
@@ -50,15 +47,7 @@ _BUDGETS: Final = {
 }
 
 
-def _patch(name: str, target: str, why: str, make: Callable[[Any], Any]) -> Patch:
-    return Patch(
-        name=f"cassandra.{name}",
-        target=f"cassandra.cluster:{target}",
-        why=why,
-        make=lambda original, _settings: make(original),
-        requires=(_DRIVERS,),
-        budgets=(f"cassandra, {_BUDGETS.get(name, 'execute')}",),
-    )
-
-
-PATCHES: Final = tuple(_patch(*hook) for hook in _HOOKS)
+PATCHES: Final = tuple(
+    DATABASE.patch(name, f"cassandra.cluster:{target}", why, make, _BUDGETS.get(name, "execute"), requires=(_DRIVERS,))
+    for name, target, why, make in _HOOKS
+)

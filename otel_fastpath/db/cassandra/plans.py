@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from otel_fastpath.db import plans
 from otel_fastpath.db.cassandra import cql, statements
-from otel_fastpath.db.cassandra.options import CassandraOptions
 from otel_fastpath.db.cassandra.stock import StockConventions
 from otel_fastpath.db.conventions import BATCH, QueryText
 from otel_fastpath.db.database import Database
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.servers import Server, System
 
 CASSANDRA: Final = System("cassandra", 9042)
@@ -152,7 +152,8 @@ DATABASE: Final = Database(
     server_of,
     status_code=status_code,
     link=LINK,
-    options=CassandraOptions,
+    # CQL has no transactions.
+    options=options_with(common=("no-metrics", "parameters", "rows")),
     stock=StockConventions,
     make_plans=Plans,
     own=_own_of_session,

@@ -24,16 +24,8 @@ _PENDING = object()
 
 
 def enter(call: Any, args: Any, kwargs: Any) -> bool:
-    """Begin the request of a session's method.
-
-    Args:
-        call: What `new_query` made.
-        args: The method's arguments.
-        kwargs: Its keyword arguments.
-
-    Returns:
-        Whether it has begun; False if it is not instrumented.
-    """
+    """Begin the request of a session's method, that `new_query` made; returns whether it is instrumented."""
+    has_begun = False
     try:
         active = DATABASE.active
         if active is None or is_suppressed():
@@ -52,7 +44,11 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
         reader = statements.READERS.get(type(statement))
         if reader is None:
             if hasattr(statement, "_statements_and_parameters"):
-                return _enter_batch(call, link, statement, session)
+                batch = statements.of_batch(statement, session.cluster._prepared_statements)
+                has_begun = _open(call, link, link.plans.of_batch(batch))
+                if has_begun and call.recording:
+                    calls.tell(call, link, None, batch.size)
+                return has_begun
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
         try:
@@ -62,10 +58,10 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
             plan = None
         if plan is None:
             plan = link.plans.plan(text, "", has)
-        return _open(call, link, plan)
+        has_begun = _open(call, link, plan)
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
-        return False
+    return has_begun
 
 
 def _open(call: Any, link: Any, plan: Any) -> bool:
@@ -75,21 +71,10 @@ def _open(call: Any, link: Any, plan: Any) -> bool:
     return has_begun
 
 
-def _enter_batch(call: Any, link: Any, statement: Any, session: Any) -> bool:
-    batch = statements.of_batch(statement, session.cluster._prepared_statements)
-    has_begun = _open(call, link, link.plans.of_batch(batch))
-    if has_begun and call.recording:
-        try:
-            calls.tell(call, link, None, batch.size)
-        except Exception as error:
-            # The call has begun, and is ended as any other.
-            faults.absorb_any(DATABASE.place, error)
-    return has_begun
-
-
-def enter_page(call: Any, future: Any) -> bool:
+def enter_page(call: Any, args: Any, _kwargs: Any) -> bool:
     """Begin the request for the next page of a future; returns whether it is instrumented, and there is one."""
     try:
+        future = args[0]
         active = DATABASE.active
         if active is None or is_suppressed() or not future._paging_state:
             return False
@@ -162,30 +147,27 @@ def end_with_error(future: Any, error: Any) -> None:
 
 
 def _end_succeeded(call: Any, future: Any, response: Any) -> None:
-    _tell(call, future)
-    # A list, unless the row factory of the application makes something else.
-    if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
-        try:
+    try:
+        _tell(call, future)
+        # A list, unless the row factory of the application makes something else.
+        if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
             call.record_rows(len(response))
-        except Exception as error:
-            faults.absorb_any(DATABASE.place, error)
-    call.done(response)
+    finally:
+        call.done(response)
 
 
 def end_failed(call: Any, future: Any, error: Any) -> None:
     """End a call that was taken from its future, with an exception."""
-    _tell(call, future)
-    call.end_failed(error)
+    try:
+        _tell(call, future)
+    finally:
+        call.end_failed(error)
 
 
 def _tell(call: Any, future: Any) -> None:
     """Tell what is known at the end of a request."""
-    if not call.recording or call.link.active.is_same:
-        return
-    try:
+    if call.recording and not call.link.active.is_same:
         call.span.set_attributes(_end_of(call, future))
-    except Exception as error:
-        faults.absorb_any(DATABASE.place, error)
 
 
 def _end_of(call: Any, future: Any) -> Any:

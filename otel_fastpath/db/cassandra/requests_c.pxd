@@ -3,28 +3,16 @@ import cython
 
 from otel_fastpath.wrapping.call_span_c cimport Link, QueryPlan, QueryCall
 
-cdef object calls
-cdef object statements
-cdef object DATABASE
-cdef object CALL
-cdef object LINK
-cdef object OUTCOME
-cdef object PLAN
-cdef object RETRIES
-cdef object SPECULATIVE
-cdef object faults
 cdef int _BEFORE_PARAMETERS
-cdef object _PENDING
 
 @cython.locals(link=Link, has=bint)
 cpdef bint enter(QueryCall call, tuple args, dict kwargs) except -1
 
 cdef bint _open(QueryCall call, Link link, QueryPlan plan) except -1
 
-cdef bint _enter_batch(QueryCall call, Link link, object statement, object session) except -1
 
 @cython.locals(link=Link, held=dict)
-cpdef bint enter_page(QueryCall call, object future) except -1
+cpdef bint enter_page(QueryCall call, tuple args, dict _kwargs) except -1
 
 # A call that is ended here may be of the other core: it may have begun before the set-up changed.
 @cython.locals(held=dict)

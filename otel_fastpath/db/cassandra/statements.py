@@ -87,12 +87,7 @@ class StatementBatch(NamedTuple):
 
 
 def of_batch(statement: Any, prepared: Mapping[Any, Any]) -> StatementBatch:
-    """Read a batch.
-
-    Args:
-        statement: The `BatchStatement`.
-        prepared: The cluster's prepared statements by their ids.
-    """
+    """Read a batch, given the cluster's prepared statements by their ids."""
     entries = statement._statements_and_parameters
     found: dict[Any, tuple[bool, Any]] = {}
     try:

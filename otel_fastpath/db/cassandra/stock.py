@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
-from otel_fastpath.db.one_tracer import OneTracer
+from otel_fastpath.db.conventions import Conventions
+from otel_fastpath.db.stand_ins import OneTracer
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from otel_fastpath.db.conventions import QueryText
     from otel_fastpath.db.servers import Server
     from otel_fastpath.wrapping.library import Setup
@@ -27,7 +26,7 @@ _STOCK: Final = "opentelemetry.instrumentation.cassandra"
 _NAME: Final = "Cassandra"
 
 
-class StockConventions:
+class StockConventions(Conventions):
     """What the stock instrumentation emits, under its own scope.
 
     Args:
@@ -35,11 +34,7 @@ class StockConventions:
 
     Attributes:
         captures: Whether each statement must be printed as the stock instrumentation does.
-        comments: Whether a comment is added to statements: never.
-        stock: The functions of stock that it stands for.
     """
-
-    comments = False
 
     def __init__(self, setup: Setup) -> None:
         self._module: Any = sys.modules[_STOCK]
@@ -77,12 +72,6 @@ class StockConventions:
         found: dict[str, Any] = {}
         self._module._set_db_statement(found, text, self._mode)
         return found
-
-    def parameters(self, args: Any) -> Mapping[str, Any]:  # noqa: ARG002  # likewise
-        return {}
-
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:  # noqa: ARG002  # likewise
-        return {}
 
 
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from opentelemetry.instrumentation import dbapi as stock
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.db.collected import CollectedAttributes
-from otel_fastpath.db.dbapi.known import STOCK
+from otel_fastpath.db.dbapi.template import STOCK
+from otel_fastpath.db.stand_ins import CollectedAttributes
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
@@ -86,13 +86,7 @@ def _state(integration: Any) -> tuple[Any, ...]:
 
 
 def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
-    """What follows from the text of a call; None if stock's own method has to run it. Never raises.
-
-    Args:
-        tracer: The `CursorTracer`.
-        cursor: The cursor.
-        args: The arguments of its method.
-    """
+    """What follows from the text of a call; None if stock's own method has to run it. Never raises."""
     try:
         text = args[0] if args else None
         # Drivers with an instrumentation of their own have subclasses.

@@ -3,21 +3,6 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object stock
-cdef object SpanKind
-cdef object CollectedAttributes
-cdef object bind
-cdef object faults
-cdef object Cache
-cdef object UNKNOWN
-cdef object STOCK
-cdef object _PLACE
-cdef object _KEPT
-cdef object _MOST_BYTES
-cdef object _LONGEST_BYTES
-cdef object _TEXT_BYTES
-cdef object _CLIENT
-cdef object _Tracer
 cdef Facts _facts
 
 cdef class Text:

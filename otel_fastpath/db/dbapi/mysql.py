@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import conventions
+from otel_fastpath.db import conventions, cursors
+from otel_fastpath.db.calls import always, around_command
 from otel_fastpath.db.conventions import QueryText
 from otel_fastpath.db.cursors import Driver
-from otel_fastpath.db.dbapi import plans, stock
+from otel_fastpath.db.database import Database
+from otel_fastpath.db.dbapi import plans, procedures, stock
 from otel_fastpath.db.queries import comments
 from otel_fastpath.db.servers import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.db.database import Database
     from otel_fastpath.db.servers import Server
+    from otel_fastpath.patching.patch import Patch
+    from otel_fastpath.wrapping.library import Library
 
 MYSQL: Final = System("mysql", 3306)
+LINK: Final = "_otel_fastpath"
 # There, double quotes can enclose a value, and a backslash can escape a quote: the reader of texts would take values
 # for names.
 _AMBIGUOUS: Final = frozenset('"\\#`')
 
 
 def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], QueryText]) -> QueryText:
-    """Read a text of MySQL; of one whose values could be taken for names, only the first word.
-
-    Args:
-        text: The text.
-        has_arguments: Whether arguments were passed with it.
-        read_whole: Reads any other text.
-    """
+    """Read a text of MySQL; of one whose values could be taken for names, only the first word."""
     if not issubclass(type(text), str) or _AMBIGUOUS.isdisjoint(text) or text.lstrip()[:1] in _AMBIGUOUS:
         return read_whole(text, has_arguments)
     first = conventions.read(text.split(maxsplit=1)[0], has_arguments=False).first
@@ -56,10 +55,62 @@ class MysqlPlans(plans.Plans):
         return read(text, has_arguments, super().read)
 
 
-def driver(database: Database, link: str) -> Driver:
-    """The cursors of PyMySQL or mysqlclient; the arguments are those of `Driver`."""
+def database(name: str, module: str, server: Callable[[Any], Server], **own: Any) -> Database:
+    """The declaration of PyMySQL or mysqlclient, which has this module; the other arguments are those of `Database`."""
+    return Database(
+        name,
+        server,
+        status_code=status_code,
+        connection=lambda held: getattr(held, "connection", held),
+        link=LINK,
+        stock=lambda setup: MysqlConventions(setup, name, module, stock.COMMENTER),
+        make_plans=MysqlPlans,
+        **own,
+    )
+
+
+def driver(wrapped: Database) -> Driver:
+    """The cursors of PyMySQL or mysqlclient."""
     # A batch is sent as one query only if nothing follows the values.
-    return Driver(database, link, "query", "args", "args", commented=_commented, comments_batches=False)
+    return Driver(wrapped, LINK, "query", "args", "args", commented=_commented, comments_batches=False)
+
+
+def patches(wrapped: Database, cursor: str, connection: str, requires: str) -> tuple[Patch, ...]:
+    """The patches of the methods of these targets, which are the driver's classes of cursors and of connections."""
+    patch = functools.partial(wrapped.patch, requires=(requires,), benched="pymysql")
+    of_cursors = driver(wrapped)
+    return (
+        *(
+            patch(name, f"{cursor}.{name}", why, functools.partial(make, of_cursors), "execute")
+            for name, why, make in (
+                ("execute", "A query is a span.", cursors.around_execute),
+                ("executemany", "A query with many sets of parameters is one span.", cursors.around_executemany),
+                ("callproc", "The call of a procedure is a span.", procedures.around),
+            )
+        ),
+        *(
+            patch(
+                name,
+                f"{connection}.{name}",
+                "What begins or ends a transaction is a span.",
+                functools.partial(around_command, wrapped, always(name.upper())),
+                "commit",
+            )
+            for name in ("begin", "commit", "rollback")
+        ),
+    )
+
+
+def library(wrapped: Database, patches: tuple[Patch, ...], instrumentor: str, module: str) -> Library:
+    """The declaration of the wrapper of PyMySQL or mysqlclient; see `Database.library`."""
+    return wrapped.library(
+        "Queries of any cursor, transactions and connects, for a tenth of what stock's costs.",
+        patches,
+        instrumentor,
+        "0.64b0",
+        given_keywords=functools.partial(stock.given_keywords, module),
+        beyond=tuple(f"{wrapped.name}.{name}" for name in ("begin", "commit", "rollback", "connect")),
+    )
 
 
 def _commented(query: Any, _cursor: Any, has_parameters: bool) -> Any:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.db.cursors import DATABASE_OF
-from otel_fastpath.db.dbapi.known import STOCK, TRACER
-from otel_fastpath.db.dbapi.template import KNOWN
+from otel_fastpath.db.dbapi.template import KNOWN, STOCK, TRACER
 from otel_fastpath.db.queries import comments
 from otel_fastpath.patching.patch import Patch
 

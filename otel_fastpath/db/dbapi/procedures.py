@@ -37,4 +37,4 @@ def _name(given: Any) -> str:
 
 def around(driver: Driver, original: Any) -> Any:
     """Wrap `callproc` of a cursor."""
-    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), cursors.unchanged, original)
+    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), original)

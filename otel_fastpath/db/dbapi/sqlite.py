@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 
 def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], QueryText]) -> QueryText:
-    """Read a text of SQLite, where double quotes enclose a string if there is no column of that name.
-
-    Args:
-        text: The text.
-        has_arguments: Whether arguments were passed with it.
-        read_whole: Reads the text of any database.
-    """
+    """Read a text of SQLite, where double quotes enclose a string if there is no column of that name."""
     found = read_whole(text, has_arguments)
     if '"' not in found.text or (has_arguments and found.text == text):
         return found

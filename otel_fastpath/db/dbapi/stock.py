@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.conventions import BATCH, CURSOR, shortened
+from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shortened
 from otel_fastpath.db.dbapi.template import Template
 from otel_fastpath.db.queries import comments
 from otel_fastpath.metrics.bind import bind
@@ -44,13 +44,9 @@ _METHOD: Final = 2
 _COMPOSED: Final = ("as_string", "interpolations")
 
 
-def given_keywords(connect: Any) -> dict[str, Any]:
-    """The keyword arguments that a stock instrumentor was given: they are in its wrapper of `connect`.
-
-    Args:
-        connect: That wrapper.
-    """
-    given = inspect.getclosurevars(connect._self_wrapper).nonlocals
+def given_keywords(module: str, _instrumentor: Any = None) -> dict[str, Any]:
+    """The keyword arguments that a stock instrumentor was given: they are in its wrapper of this module's `connect`."""
+    given = inspect.getclosurevars(sys.modules[module].connect._self_wrapper).nonlocals
     return {name: given[name] for name in _KEYWORDS if given.get(name) is not None}
 
 
@@ -59,21 +55,20 @@ def is_by_stock(args: Any) -> bool:
     return len(args) > _METHOD and hasattr(args[_METHOD], _BY_STOCK)
 
 
-class StockConventions:
+class StockConventions(Conventions):
     """What the stock instrumentation emits, under its own scope.
 
     Args:
         setup: Our wrapper's set-up, with the keyword arguments that the stock instrumentor was given.
-        name: The name of the stock instrumentation's module.
-        library: The name of the library's module.
+        library: The name of the library, and of the stock instrumentation's package.
+        module: The name of the library's module, if it is another.
         keywords_read: Those of these arguments that the stock instrumentor does not ignore.
-
-    Attributes:
-        comments: Whether the stock instrumentation's comment is added to queries.
-        stock: The functions of stock that it stands for.
     """
 
-    def __init__(self, setup: Setup, name: str, library: str, keywords_read: tuple[str, ...] = _KEYWORDS) -> None:
+    def __init__(
+        self, setup: Setup, library: str, module: str = "", keywords_read: tuple[str, ...] = _KEYWORDS
+    ) -> None:
+        name = f"opentelemetry.instrumentation.{library}"
         self._module: Any = sys.modules[name]
         self._dbapi: Any = sys.modules["opentelemetry.instrumentation.dbapi"]
         self._is_same = setup.is_same
@@ -85,7 +80,7 @@ class StockConventions:
             declared._DATABASE_SYSTEM,
             connection_attributes=declared._CONNECTION_ATTRIBUTES,
             version=self._module.__version__,
-            connect_module=sys.modules[library],
+            connect_module=sys.modules[module or library],
             **keywords,
         )
         # Of no server; see `of`.
@@ -148,17 +143,8 @@ class StockConventions:
     def parameters(self, args: Any) -> Mapping[str, Any]:
         return {"db.statement.parameters": shortened(args)}
 
-    def batch_parameters(self, given: Any) -> Mapping[str, Any]:
-        return self.parameters(given)
-
     def commented(self, call: Any, query: Any, cursor: Any) -> Any:
-        """The query with the stock instrumentation's comment.
-
-        Args:
-            call: The recording call, whose text gets the comment, too, if the stock instrumentor was told so.
-            query: The query.
-            cursor: The cursor that executes it.
-        """
+        """The query with the stock instrumentation's comment; the recording call gets it, too, if stock was told so."""
 
         def added(stated: Any) -> Any:
             return self._cursor_tracer._update_args_with_added_sql_comment((stated,), cursor)[0]

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.db.collected import CollectedAttributes
+from otel_fastpath.db.stand_ins import CollectedAttributes
 from otel_fastpath.patching.sources.known import Known
-from otel_fastpath.patching.stock import UNKNOWN, Stock
+from otel_fastpath.patching.stock import UNKNOWN, Reached, Stock
 
+TRACER: Final = "opentelemetry.instrumentation.dbapi:CursorTracer"
+# What the patches of it rest on.
+STOCK: Final = Reached([f"{TRACER}.traced_execution"])
 KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 _STOCK: Final = "opentelemetry."
 # Stands for a text: stock stores the same object, which is no other attribute's value.

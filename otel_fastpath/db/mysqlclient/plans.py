@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import mysql
-from otel_fastpath.db.mysqlclient.stock import StockConventions
 from otel_fastpath.db.servers import Server
 
-_LINK: Final = "_otel_fastpath"
 # The server that a connection was told to connect to, which it does not keep itself.
 _SERVER: Final = "_otel_fastpath_server"
 
@@ -23,12 +20,12 @@ def server_of(connection: Any) -> Server:
     return meant((connection,), {name: getattr(connection, name, None) for name in names})
 
 
-def store_server(connection: Any, args: Any, kwargs: Any) -> Server:
+def store_server(_none: None, args: Any, kwargs: Any, _start_ns: int) -> Server:
     """Store the server of a connection that was made with these arguments."""
-    server = meant(args, kwargs)
+    connection, server = args[0], meant(args, kwargs)
     setattr(connection, _SERVER, server)
     # What its `__init__` has executed was executed without it.
-    setattr(connection, _LINK, None)
+    setattr(connection, mysql.LINK, None)
     return server
 
 
@@ -41,14 +38,4 @@ def meant(args: Any, kwargs: Any) -> Server:
     return Server(mysql.MYSQL, address, mysql.text(name), mysql.text(given.get("user")))
 
 
-DATABASE: Final = Database(
-    "mysqlclient",
-    server_of,
-    status_code=mysql.status_code,
-    connection=lambda held: getattr(held, "connection", held),
-    link=_LINK,
-    stock=StockConventions,
-    make_plans=mysql.MysqlPlans,
-    drivers=("mysqldb",),
-)
-DRIVER: Final = mysql.driver(DATABASE, _LINK)
+DATABASE: Final = mysql.database("mysqlclient", "MySQLdb", server_of, drivers=("mysqldb",))

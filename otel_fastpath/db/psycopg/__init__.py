@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
+from otel_fastpath.db.dbapi.stock import given_keywords
 from otel_fastpath.db.psycopg.patches import PATCHES
 from otel_fastpath.db.psycopg.plans import DATABASE
-from otel_fastpath.db.psycopg.stock import given_keywords
-from otel_fastpath.wrapping.library import Library, Rival
 
-LIBRARY: Final = Library(
-    name="psycopg",
-    why="Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",
-    patches=PATCHES,
-    configure=DATABASE.configure,
-    read=DATABASE.read,
-    rivals=(
-        Rival(
-            "stock",
-            "opentelemetry.instrumentation.psycopg:PsycopgInstrumentor",
-            # Older releases do not support the stable conventions.
-            "opentelemetry-instrumentation-psycopg>=0.64b0,<0.67",
-            given_keywords=given_keywords,
-            beyond=(
-                "psycopg.connect*",
-                *(f"psycopg.{prefix}{name}" for prefix in ("", "async_") for name in ("commit", "rollback", "tpc_*")),
-                *(
-                    f"psycopg.{prefix}{name}"
-                    for prefix in ("", "async_")
-                    for name in ("transaction.*", "server_cursor.*", "pool.*", "cursor.stream", "cursor.copy")
-                ),
-            ),
-        ),
-    ),
-    entry_points=frozenset({"psycopg"}),
-    stop=DATABASE.stop,
+_BEYOND: Final = (
+    *("commit", "rollback", "tpc_*", "transaction.*"),
+    *("server_cursor.*", "pool.*", "cursor.stream", "cursor.copy"),
+)
+LIBRARY: Final = DATABASE.library(
+    "Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",
+    PATCHES,
+    "PsycopgInstrumentor",
+    "0.64b0",
+    given_keywords=functools.partial(given_keywords, "psycopg"),
+    beyond=("psycopg.connect*", *(f"psycopg.{prefix}{name}" for prefix in ("", "async_") for name in _BEYOND)),
 )

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from time import time_ns
 from types import MethodType
 from typing import Any, Final
 
-from otel_fastpath.db import calls
-from otel_fastpath.db.connecting import tell_connect
+from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.libpq import server_meant, server_of
 from otel_fastpath.db.psycopg.plans import DATABASE
 from otel_fastpath.db.servers import POSTGRESQL, Server
-from otel_fastpath.patching.outcome import never_raises
 
-_PLACE: Final = "psycopg's connect"
 # The parameters that say where a connection goes.
 _WHERE: Final = ("host", "hostaddr", "port", "dbname", "user")
 
@@ -68,28 +64,7 @@ def _function_of(original: Any) -> Any:
 
 
 def _wrapped(function: Any) -> Any:
-    return calls.around_steps(_start, _after_connect, _after_failure, function)
-
-
-def _start(start: list[Any], args: Any, kwargs: Any) -> None:
-    start += (time_ns(), args, kwargs)
-
-
-@never_raises(_PLACE)
-def _after_connect(start: list[Any], _args: Any, connection: Any) -> None:
-    start_ns = start[0]
-    # It is told once, even if that is interrupted.
-    start.clear()
-    tell_connect(DATABASE, start_ns, server_of(connection))
-
-
-@never_raises(_PLACE)
-def _after_failure(start: list[Any], _args: Any, error: BaseException) -> None:
-    if not start:
-        return
-    start_ns, args, kwargs = start
-    start.clear()
-    tell_connect(DATABASE, start_ns, _meant(args, kwargs), error)
+    return around_connect(DATABASE, lambda connection, *_: server_of(connection), _meant, function)
 
 
 def _meant(args: Any, kwargs: Any) -> Server:

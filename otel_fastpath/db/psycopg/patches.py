@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import calls
 from otel_fastpath.db.psycopg import connecting, hooks, pipelines, pools, reading, transactions
 from otel_fastpath.db.psycopg.plans import DATABASE
-from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.settings import Config
-
-    Make = Callable[[Any, Config], Any]
+    Make = Callable[[Any], Any]
 
 _PSYCOPG: Final = ("psycopg>=3.1,<4",)
 # Before, an error of one of a pipeline's commands hid the results of the others.
@@ -23,64 +21,33 @@ _POOL: Final = ("psycopg-pool>=3.1,<4",)
 _STOCK: Final = ("opentelemetry-instrumentation-psycopg>=0.45b0",)
 
 
-def _hook(make: Callable[..., Any], *first: Any) -> Make:
-    """The `make` of a patch: returns `make(*first, original)`. Each call reads the set-up in `DATABASE.active`."""
-    return lambda original, _settings: make(*first, original)
-
-
-def _around(original: Any, _settings: Config) -> Any:
+def _around(original: Any) -> Any:
     """Wrap the declaration of a server-side cursor."""
-    wrap = calls.around if hooks.is_async(original) else calls.around_sync
-    return wrap(DATABASE, reading.of_declaration, calls.no_rows, original)
-
-
-def _patch(name: str, target: str, why: str, hook: Make, budget: str, requires: tuple[str, ...] = _PSYCOPG) -> Patch:
-    # Below "psycopg", so that it is applied once the whole package is imported.
-    return Patch(
-        name=f"psycopg.{name}",
-        target=target,
-        why=why,
-        make=hook,
-        requires=requires,
-        budgets=(f"psycopg, {budget}",),
-    )
+    return calls.around_sync(DATABASE, reading.of_declaration, calls.no_rows, original)
 
 
 _QUERY: Final = "A query is a span, which ends when its result is there, also in a pipeline."
 _BATCH: Final = "A query with many sets of parameters is one span."
 _STREAM: Final = "A stream of rows is a span, from the first row to the last."
-_COPY: Final = "A COPY is a span."
-_TRIP: Final = "A server-side cursor's round trip is a span; the rows that it brought cost nothing."
-_TRANSACTION: Final = "What begins or ends a transaction, or sets a mark in it, is a span."
-_PIPELINE: Final = "Says when the results of a pipeline arrive, where the spans of its queries end."
 
 _METHODS: Final[tuple[tuple[str, str, Make, Make, str], ...]] = (
-    *(
-        (name, why, hook, hook, name)
-        for name, why, hook in (
-            ("execute", _QUERY, _hook(hooks.around_execute)),
-            ("executemany", _BATCH, _hook(hooks.around_executemany)),
-        )
-    ),
-    ("stream", _STREAM, _hook(reading.make_stream), _hook(reading.make_async_stream), "stream of 50 rows"),
-    ("copy", _COPY, _hook(reading.make_copy), _hook(reading.make_async_copy), "copy"),
+    ("execute", _QUERY, hooks.around_execute, hooks.around_execute, "execute"),
+    ("executemany", _BATCH, hooks.around_executemany, hooks.around_executemany, "executemany"),
+    ("stream", _STREAM, reading.make_stream, reading.make_async_stream, "stream of 50 rows"),
+    ("copy", "A COPY is a span.", reading.make_copy, reading.make_async_copy, "copy"),
 )
-_TRIPS: Final[tuple[tuple[str, str, Make, str], ...]] = (
-    ("execute", _TRIP, _around, "server cursor of 50 rows in a round trip"),
-    ("_fetch_gen", _TRIP, _hook(reading.make_trip), "server cursor of 50 rows in a round trip"),
-    ("_scroll_gen", _TRIP, _hook(reading.make_trip), "server cursor of 50 rows in a round trip"),
-)
-_COMMANDS: Final = (
-    ("commit", transactions.commit),
-    ("rollback", transactions.rollback),
-    ("tpc_begin", transactions.begin_prepared),
-    ("tpc_prepare", transactions.prepare),
-    ("tpc_commit", transactions.commit_prepared),
-    ("tpc_rollback", transactions.rollback_prepared),
-)
-_RESULTS: Final = (
-    ("_process_results", pipelines.make_process),
-    ("_exit", pipelines.make_exit),
+_TRIPS: Final = (("execute", _around), ("_fetch_gen", reading.make_trip), ("_scroll_gen", reading.make_trip))
+_COMMANDS: Final = tuple(
+    (f"{prefix}{name}", f"{owner}.{name}", command)
+    for prefix, owner in (("", "Connection"), ("async_", "AsyncConnection"))
+    for name, command in (
+        ("commit", transactions.commit),
+        ("rollback", transactions.rollback),
+        ("tpc_begin", calls.always("BEGIN")),
+        ("tpc_prepare", calls.always("PREPARE TRANSACTION")),
+        ("tpc_commit", transactions.commit_prepared),
+        ("tpc_rollback", transactions.rollback_prepared),
+    )
 )
 _BOUNDARIES: Final = (
     ("transaction.begin", "Transaction.__enter__", transactions.enter),
@@ -100,46 +67,50 @@ _POOLS: Final = (
     ("start", "_start_workers", "A pool's connects are in no trace, not in that of who opened it.", pools.make_start),
 )
 
+# Below "psycopg", so that they are applied once the whole package is imported.
 PATCHES: Final = (
     *(
-        _patch(f"{prefix}cursor.{name}", f"psycopg:{owner}.{name}", why, make, budget)
+        DATABASE.patch(f"{prefix}cursor.{name}", f"psycopg:{owner}.{name}", why, make, budget, requires=_PSYCOPG)
         for name, why, hook, async_hook, budget in _METHODS
         for prefix, owner, make in (("", "Cursor", hook), ("async_", "AsyncCursor", async_hook))
     ),
     *(
-        _patch(f"{prefix}server_cursor.{name.strip('_')}", f"psycopg:{owner}.{name}", why, hook, budget)
-        for prefix, owner in (("", "ServerCursor"), ("async_", "AsyncServerCursor"))
-        for name, why, hook, budget in _TRIPS
-    ),
-    *(
-        _patch(
-            f"{prefix}{name}",
+        DATABASE.patch(
+            f"{prefix}server_cursor.{name.strip('_')}",
             f"psycopg:{owner}.{name}",
-            _TRANSACTION,
-            _hook(transactions.around, command),
-            "transaction",
+            "A server-side cursor's round trip is a span; the rows that it brought cost nothing.",
+            make,
+            "server cursor of 50 rows in a round trip",
+            requires=_PSYCOPG,
         )
-        for prefix, owner in (("", "Connection"), ("async_", "AsyncConnection"))
-        for name, command in _COMMANDS
+        for prefix, owner in (("", "ServerCursor"), ("async_", "AsyncServerCursor"))
+        for name, make in _TRIPS
     ),
     *(
-        _patch(name, f"psycopg:{target}", _TRANSACTION, _hook(transactions.around, command), "transaction")
-        for name, target, command in _BOUNDARIES
+        DATABASE.patch(
+            name,
+            f"psycopg:{target}",
+            "What begins or ends a transaction, or sets a mark in it, is a span.",
+            functools.partial(transactions.around, command),
+            "transaction",
+            requires=_PSYCOPG,
+        )
+        for name, target, command in (*_COMMANDS, *_BOUNDARIES)
     ),
     *(
-        _patch(
+        DATABASE.patch(
             f"{prefix}pipeline.{name.strip('_')}",
             f"psycopg:{owner}.{name}",
-            _PIPELINE,
-            _hook(make),
+            "Says when the results of a pipeline arrive, where the spans of its queries end.",
+            make,
             "pipeline of two",
-            _PIPELINES,
+            requires=_PIPELINES,
         )
         for prefix, owner in (("", "Pipeline"), ("async_", "AsyncPipeline"))
-        for name, make in _RESULTS
+        for name, make in (("_process_results", pipelines.make_process), ("_exit", pipelines.make_exit))
     ),
     *(
-        _patch(name, f"psycopg:{target}", "Each connect is a span.", _hook(make), "connect")
+        DATABASE.patch(name, f"psycopg:{target}", "Each connect is a span.", make, "connect", requires=_PSYCOPG)
         for name, target, make in (
             ("connect", "connect", connecting.make_module_connect),
             ("connect.class", "Connection.connect", connecting.make_connect),
@@ -147,18 +118,18 @@ PATCHES: Final = (
         )
     ),
     *(
-        _patch(f"{prefix}pool.{name}", f"psycopg_pool:{owner}.{method}", why, _hook(make), "pool", _POOL)
+        DATABASE.patch(f"{prefix}pool.{name}", f"psycopg_pool:{owner}.{method}", why, make, "pool", requires=_POOL)
         for prefix, owner in (("", "ConnectionPool"), ("async_", "AsyncConnectionPool"))
         for name, method, why, make in _POOLS
     ),
     *(
-        _patch(
+        DATABASE.patch(
             f"official.{name}",
             f"opentelemetry.instrumentation.psycopg:CursorTracer.{method}",
             "Cursors that the stock instrumentation made before it was replaced: one span for each query.",
-            _hook(make),
+            make,
             "execute of a stock cursor",
-            _STOCK,
+            requires=_STOCK,
         )
         for name, method, make in (
             ("execution", "traced_execution", hooks.make_untraced),

@@ -152,13 +152,23 @@ class Submission:
 _watched: set[Any] = set()
 
 
-def submission(pipeline: Any, call: Any, cursor: Any) -> Any:
-    """What ends a call that is made in this pipeline: the call itself, if its results are not watched."""
-    return call_guarded(_PLACE, _submission, pipeline, call, cursor) or call
+def ending(call: Any, args: Any) -> Any:
+    """What ends a call of a cursor: the call itself, if it is in no pipeline whose results are watched."""
+    pipeline = args[0]._conn._pipeline
+    return call if pipeline is None else call_guarded(_PLACE, _submission, pipeline, call, args[0]) or call
+
+
+def ending_of_command(call: Any, args: Any) -> Any:
+    """Likewise, of a connection or a transaction."""
+    return call_guarded(_PLACE, _submission_of_command, call, args[0]) or call
+
+
+def _submission_of_command(call: Any, held: Any) -> Any:
+    return _submission(getattr(held, "_conn", held)._pipeline, call, None)
 
 
 def _submission(pipeline: Any, call: Any, cursor: Any) -> Any:
-    if not _watched:
+    if pipeline is None or not _watched:
         return None
     state = vars(pipeline).get(_STATE)
     if state is None:

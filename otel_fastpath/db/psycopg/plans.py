@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from otel_fastpath.db.cursors import Driver
 from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import plans as dbapi_plans
+from otel_fastpath.db.dbapi.stock import StockConventions
 from otel_fastpath.db.libpq import server_of
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.psycopg import texts
-from otel_fastpath.db.psycopg.options import PsycopgOptions
-from otel_fastpath.db.psycopg.stock import StockConventions
 
 LINK: Final = "_otel_fastpath"
 
@@ -26,16 +27,7 @@ class Plans(dbapi_plans.Plans):
         return super().is_quiet(text, operation)
 
 
-def text_of(query: Any, link: Any, connection: Any) -> str:
-    """The text of a query, as it is recorded and as its plans are kept.
-
-    Args:
-        query: What was passed to psycopg.
-        link: The connection's `Link`.
-        connection: The connection.
-    """
-    if type(query) is str:
-        return query
+def _text_of(query: Any, link: Any, connection: Any) -> str:
     return texts.rendered(query, connection, with_values=isinstance(link.active.convention, StockConventions))
 
 
@@ -46,7 +38,9 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: getattr(held, "_conn", held),
     link=LINK,
-    options=PsycopgOptions,
-    stock=StockConventions,
+    # Spans: waiting for a connection of a pool, and the empty query by which a pool checks a connection.
+    options=options_with("acquire", "check"),
+    stock=lambda setup: StockConventions(setup, "psycopg"),
     make_plans=Plans,
 )
+DRIVER: Final = Driver(DATABASE, LINK, "query", "params", "params_seq", _text_of, texts.commented, connection="_conn")

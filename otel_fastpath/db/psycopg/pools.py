@@ -10,22 +10,18 @@ from typing import Any, Final
 from opentelemetry.context.context import Context
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import calls, pools
+from otel_fastpath.db import pools
 from otel_fastpath.db.psycopg.plans import DATABASE
 from otel_fastpath.db.servers import POSTGRESQL
+from otel_fastpath.db.steps import around_steps
 from otel_fastpath.patching.outcome import call_guarded, never_raises
-from otel_fastpath.wrapping import call as skeleton
 
 _PLACE: Final = "a psycopg pool"
 _WATCHED: Final = "_otel_fastpath"
 
 
 class Watched(pools.WatchedPool):
-    """What is stored for one pool.
-
-    Args:
-        pool: The pool. This object is an attribute of it, and keeps it alive no longer than that.
-    """
+    """What is stored for one pool, as an attribute of it. It keeps the pool alive no longer than that."""
 
     __slots__ = ("_pool",)
 
@@ -81,54 +77,17 @@ def watched(pool: Any) -> Watched:
     return found
 
 
-def _metrics() -> pools.PoolMetrics | None:
-    return pools.metrics_of(DATABASE, POSTGRESQL.name, _registry)
+_WRAPPERS: Final = pools.PoolWrappers(DATABASE, _PLACE, watched, _registry, POSTGRESQL.name)
 
 
 def make_getconn(original: Any) -> Any:
     """Wrap `getconn`, which every way to get a connection calls."""
-    return calls.around_steps(_request, _after_acquire, _not_acquired, original)
-
-
-@never_raises(_PLACE)
-def _request(begun: list[Any], args: Any, _kwargs: Any) -> None:
-    """Add to the list when waiting for a connection began, and its call if that option is set."""
-    begun.append(perf_counter())
-    pool = args[0]
-    active = DATABASE.active
-    if active is not None and active.options.acquire:
-        call = skeleton.new()
-        begun.append(call)
-        pools.begin_acquire(call, active, watched(pool), POSTGRESQL.name)
-
-
-@never_raises(_PLACE)
-def _after_acquire(begun: list[Any], args: Any, connection: Any) -> None:
-    started, call, *_ = [*begun, None, None]
-    try:
-        metrics = _metrics()
-        if metrics is not None and started is not None:
-            watched(args[0]).record_acquire(metrics, id(connection), started)
-    finally:
-        if call is not None:
-            call.end()
-
-
-@never_raises(_PLACE)
-def _not_acquired(begun: list[Any], args: Any, error: BaseException) -> None:
-    _started, call, *_ = [*begun, None, None]
-    try:
-        metrics = _metrics()
-        if metrics is not None and type(error).__name__ == "PoolTimeout":
-            watched(args[0]).record_timeout(metrics)
-    finally:
-        if call is not None:
-            call.fail(error)
+    return _WRAPPERS.around_acquire(id, lambda error: type(error).__name__ == "PoolTimeout", original)
 
 
 def make_putconn(original: Any) -> Any:
     """Wrap `putconn`, which every way to return a connection calls."""
-    return calls.around_steps(_after_release, _ignore, _ignore, original)
+    return around_steps(_after_release, _ignore, _ignore, original)
 
 
 def _ignore(_begun: list[Any], _args: Any, _outcome: Any) -> None:
@@ -137,14 +96,14 @@ def _ignore(_begun: list[Any], _args: Any, _outcome: Any) -> None:
 
 @never_raises(_PLACE)
 def _after_release(_begun: list[Any], args: Any, kwargs: Any) -> None:
-    metrics = _metrics()
+    metrics = _WRAPPERS.metrics()
     if metrics is not None:
         watched(args[0]).record_release(metrics, id(args[1] if len(args) > 1 else kwargs.get("conn")))
 
 
 def make_connect(original: Any) -> Any:
     """Wrap `_connect`, which connects and calls the pool's `configure`."""
-    return calls.around_steps(_clock, _after_connect, _ignore, original)
+    return around_steps(_clock, _after_connect, _ignore, original)
 
 
 def _clock(begun: list[Any], _args: Any, _kwargs: Any) -> None:
@@ -153,7 +112,7 @@ def _clock(begun: list[Any], _args: Any, _kwargs: Any) -> None:
 
 @never_raises(_PLACE)
 def _after_connect(begun: list[Any], args: Any, _connection: Any) -> None:
-    metrics = _metrics()
+    metrics = _WRAPPERS.metrics()
     if metrics is not None:
         watched(args[0]).record_connect(metrics, *begun)
 

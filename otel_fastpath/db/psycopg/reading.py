@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import calls
 from otel_fastpath.db.conventions import CURSOR
-from otel_fastpath.db.psycopg.hooks import has_values, parameters_of, query_of
-from otel_fastpath.db.psycopg.plans import DATABASE, text_of
+from otel_fastpath.db.psycopg.plans import DATABASE, DRIVER
+from otel_fastpath.db.queries.parameters import has_any
 from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
 
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.calls import Opener, Opening
 
 COPY_ROWS: Final = "psycopg.copy.rows"
 # libpq's PGRES_COPY_OUT
@@ -28,13 +28,19 @@ _COPY_OUT: Final = 3
 _declared: weakref.WeakKeyDictionary[Any, tuple[str, bool]] = weakref.WeakKeyDictionary()
 
 
-def of_query(args: Any, kwargs: Any) -> Opening:
-    """Open a call of a cursor's method with a query and its parameters."""
+def _read(args: Any, kwargs: Any) -> tuple[Any, str, Any, bool]:
+    """The link, the text, the parameters, and whether the values of the query are passed beside its text."""
     connection = args[0]._conn
     link = DATABASE.link(connection)
-    query, parameters = query_of(args, kwargs), parameters_of(args, kwargs)
-    plan = link.plans.plan(text_of(query, link, connection), "", has_values(query, parameters))
-    return link, plan, None, parameters, None
+    query, parameters = DRIVER.query_of(args, kwargs), DRIVER.parameters_of(args, kwargs)
+    has_values = has_any(parameters) or bool(getattr(query, "interpolations", False))
+    return link, DRIVER.text(query, link, connection), parameters, has_values
+
+
+def of_query(args: Any, kwargs: Any) -> Opening:
+    """Open a call of a cursor's method with a query and its parameters."""
+    link, text, parameters, has_values = _read(args, kwargs)
+    return link, link.plans.plan(text, "", has_values), None, parameters, None
 
 
 def of_copy(args: Any, kwargs: Any) -> Opening:
@@ -42,17 +48,14 @@ def of_copy(args: Any, kwargs: Any) -> Opening:
     connection = args[0]._conn
     link = DATABASE.link(connection)
     statement = args[1] if len(args) > 1 else kwargs.get("statement")
-    return link, link.plans.plan(text_of(statement, link, connection)), None, None, None
+    return link, link.plans.plan(DRIVER.text(statement, link, connection)), None, None, None
 
 
 def of_declaration(args: Any, kwargs: Any) -> Opening:
     """Open the declaration of a server-side cursor."""
-    connection = args[0]._conn
-    link = DATABASE.link(connection)
-    query, parameters = query_of(args, kwargs), parameters_of(args, kwargs)
-    text, has_arguments = text_of(query, link, connection), has_values(query, parameters)
-    _declared[args[0]] = (text, has_arguments)
-    return link, link.plans.plan(text, CURSOR, has_arguments), None, parameters, None
+    link, text, parameters, has_values = _read(args, kwargs)
+    _declared[args[0]] = (text, has_values)
+    return link, link.plans.plan(text, CURSOR, has_values), None, parameters, None
 
 
 def of_trip(args: Any, _kwargs: Any) -> Opening:
@@ -71,15 +74,33 @@ def _tell_rows(call: Any, result: Any) -> None:
         call.record_rows(len(result))
 
 
+@never_raises(DATABASE.place)
+def _leave(call: Any) -> None:
+    """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
+    if call.link.call is call:
+        call.link.call = None
+    call.leave()
+
+
 def make_trip(original: Any) -> Any:
     """Wrap psycopg's generator of a round trip, which every way to fetch rows or to scroll runs."""
+    return _around_generator(of_trip, original, leaves=False)
 
+
+def make_stream(original: Any) -> Any:
+    """Wrap `stream`, a generator of rows: its span begins with the first row and ends with the last."""
+    return _around_generator(of_query, original, leaves=True)
+
+
+def _around_generator(opener: Opener, original: Any, *, leaves: bool) -> Any:
     @functools.wraps(original)
-    def trip(*args: Any, **kwargs: Any) -> Any:
+    def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         call = DATABASE.new_query()
         try:
-            if not calls.enter(call, DATABASE, of_trip, args, kwargs):
+            if not calls.enter(call, DATABASE, opener, args, kwargs):
                 return (yield from original(*args, **kwargs))
+            if leaves:
+                _leave(call)
             result = yield from original(*args, **kwargs)
             call_guarded_during(call, DATABASE.place, _tell_rows, call, result)
             call.done(result)
@@ -92,39 +113,7 @@ def make_trip(original: Any) -> Any:
             raise
         return result
 
-    return trip
-
-
-@never_raises(DATABASE.place)
-def _leave(call: Any) -> None:
-    """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
-    if call.link.call is call:
-        call.link.call = None
-    call.leave()
-
-
-def make_stream(original: Any) -> Any:
-    """Wrap `stream`, a generator of rows: its span begins with the first row and ends with the last."""
-
-    @functools.wraps(original)
-    def stream(*args: Any, **kwargs: Any) -> Generator[Any]:
-        call = DATABASE.new_query()
-        try:
-            if not calls.enter(call, DATABASE, of_query, args, kwargs):
-                yield from original(*args, **kwargs)
-                return
-            _leave(call)
-            yield from original(*args, **kwargs)
-            call.done(None)
-        except BaseException as error:
-            try:
-                call.end_failed(error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-
-    return stream
+    return generate
 
 
 def make_async_stream(original: Any) -> Any:
@@ -159,11 +148,19 @@ def make_async_stream(original: Any) -> Any:
 
 def make_copy(original: Any) -> Any:
     """Wrap `copy`, a context manager: its span ends with the block."""
+    return _around_copy(_copying, original)
 
+
+def make_async_copy(original: Any) -> Any:
+    """Wrap `AsyncCursor.copy`."""
+    return _around_copy(_async_copying, original)
+
+
+def _around_copy(copying: Any, original: Any) -> Any:
     @functools.wraps(original)
     def copy(*args: Any, **kwargs: Any) -> Any:
         # psycopg's is made at once, which raises an error if the arguments are not those of `copy`.
-        return _copying(original(*args, **kwargs), args, kwargs)
+        return copying(original(*args, **kwargs), args, kwargs)
 
     return copy
 
@@ -187,16 +184,6 @@ def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
             # See `wrapping.call`: the first may have been interrupted.
             call.end_failed(error)
         raise
-
-
-def make_async_copy(original: Any) -> Any:
-    """Wrap `AsyncCursor.copy`."""
-
-    @functools.wraps(original)
-    def copy(*args: Any, **kwargs: Any) -> Any:
-        return _async_copying(original(*args, **kwargs), args, kwargs)
-
-    return copy
 
 
 @asynccontextmanager

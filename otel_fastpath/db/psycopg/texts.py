@@ -15,13 +15,7 @@ _UNKNOWN: Final = " "
 
 
 def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
-    """The text of a query that is not a plain `str`.
-
-    Args:
-        query: The query.
-        connection: The connection that it is for.
-        with_values: Whether values that psycopg puts in the text are in the result, as it writes them.
-    """
+    """The text of a query that is not a plain `str`."""
     from psycopg import sql  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
     if issubclass(type(query), str):
@@ -70,14 +64,8 @@ def _of_interpolation(interpolation: Any, connection: Any) -> str:
     return _VALUE if interpolation.format_spec == "l" else _PARAMETER
 
 
-def commented(query: Any, cursor: Any, *, has_parameters: bool) -> Any:
-    """The query with the current trace context as a comment; a template string is returned unchanged.
-
-    Args:
-        query: The query.
-        cursor: The cursor that executes it.
-        has_parameters: Whether psycopg reads placeholders in it.
-    """
+def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
+    """The query with the current trace context as a comment; a template string is returned unchanged."""
     from psycopg import sql  # noqa: PLC0415  # likewise
 
     is_formatted = has_parameters and "Raw" not in cursor._query_cls.__name__

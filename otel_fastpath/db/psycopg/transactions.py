@@ -7,58 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.db import calls
 from otel_fastpath.db.psycopg import pipelines
 from otel_fastpath.db.psycopg.plans import DATABASE
-from otel_fastpath.patching.outcome import call_guarded, never_raises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    # Returns the command that a method sends, given its arguments; None: it sends none.
-    Command = Callable[..., str | None]
 
 # libpq's PQTRANS_IDLE and CONNECTION_OK
 _IDLE: Final = 0
 _OK: Final = 0
 
 
-def around(command: Command, original: Any) -> Any:
-    """Wrap a method that sends one command."""
-
-    def begin(begun: list[Any], args: Any, kwargs: Any) -> None:
-        call_guarded(DATABASE.place, _begin, begun, command, args, kwargs)
-
-    return calls.around_steps(begin, _done, _end_failed, original)
-
-
-@never_raises(DATABASE.place)
-def _done(begun: list[Any], _args: Any, result: Any) -> None:
-    ending, *_ = [*begun, None]
-    if ending is not None:
-        ending.done(result)
-
-
-@never_raises(DATABASE.place)
-def _end_failed(begun: list[Any], _args: Any, error: BaseException) -> None:
-    ending, *_ = [*begun, None]
-    if ending is not None:
-        ending.end_failed(error)
-
-
-def _begin(begun: list[Any], command: Command, args: Any, kwargs: Any) -> None:
-    """Begin the call, and add what ends it; nothing if it is not instrumented."""
-    active = DATABASE.active
-    if active is None or not active.options.transactions or active.hot.is_suppressed():
-        return
-    text = command(*args, **kwargs)
-    if text is None:
-        return
-    connection = getattr(args[0], "_conn", args[0])
-    link = DATABASE.link(connection)
-    call = active.hot.new_query()
-    begun.append(call)
-    if not active.hot.open_query(call, link, link.plans.plan(text), active.hot.NO_ROWS, None):
-        begun.clear()
-    elif connection._pipeline is not None:
-        begun[0] = pipelines.submission(connection._pipeline, call, None)
+def around(command: Callable[..., str | None], original: Any) -> Any:
+    """Wrap a method that sends one command; this is returned for the method's arguments, or None if it sends none."""
+    return calls.around_command(DATABASE, command, original, during=pipelines.ending_of_command)
 
 
 def commit(connection: Any) -> str | None:
@@ -84,16 +44,6 @@ def leave(transaction: Any, exc_type: Any = None, exc_val: Any = None, exc_tb: A
     if exc_val is None and not transaction.force_rollback:
         return "COMMIT" if transaction._outer_transaction else "RELEASE SAVEPOINT"
     return "ROLLBACK" if transaction._outer_transaction else "ROLLBACK TO"
-
-
-def begin_prepared(_connection: Any, xid: Any = None) -> str:  # noqa: ARG001
-    """The command of `Connection.tpc_begin`."""
-    return "BEGIN"
-
-
-def prepare(_connection: Any) -> str:
-    """The command of `Connection.tpc_prepare`."""
-    return "PREPARE TRANSACTION"
 
 
 def commit_prepared(connection: Any, xid: Any = None) -> str | None:

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
+from otel_fastpath.db.dbapi.stock import given_keywords
 from otel_fastpath.db.psycopg2.patches import PATCHES
 from otel_fastpath.db.psycopg2.plans import DATABASE
-from otel_fastpath.db.psycopg2.stock import given_keywords
-from otel_fastpath.wrapping.library import Library, Rival
 
-LIBRARY: Final = Library(
-    name="psycopg2",
-    why="Queries, COPYs and connects of any connection and cursor class, for a tenth of what stock's costs.",
-    patches=PATCHES,
-    configure=DATABASE.configure,
-    read=DATABASE.read,
-    rivals=(
-        Rival(
-            "stock",
-            "opentelemetry.instrumentation.psycopg2:Psycopg2Instrumentor",
-            # Older releases do not support the stable conventions.
-            "opentelemetry-instrumentation-psycopg2>=0.64b0,<0.67",
-            given_keywords=given_keywords,
-            # It sees their pages.
-            beyond=("psycopg2.execute_*",),
-        ),
-    ),
-    entry_points=frozenset({"psycopg2"}),
-    stop=DATABASE.stop,
+LIBRARY: Final = DATABASE.library(
+    "Queries, COPYs and connects of any connection and cursor class, for a tenth of what stock's costs.",
+    PATCHES,
+    "Psycopg2Instrumentor",
+    "0.64b0",
+    given_keywords=functools.partial(given_keywords, "psycopg2"),
+    # It sees their pages.
+    beyond=("psycopg2.execute_*",),
 )

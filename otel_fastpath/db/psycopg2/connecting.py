@@ -7,35 +7,29 @@ the cursors that they are asked for, so that cursors of any factory are seen.
 from __future__ import annotations
 
 import functools
-from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.connecting import begin_connect, tell_connect
-from otel_fastpath.db.dbapi.connections import around_command
+from otel_fastpath.db.calls import always, around_command
+from otel_fastpath.db.connecting import around_connect, begin_connect
 from otel_fastpath.db.derived import Derived
 from otel_fastpath.db.libpq import server_meant, server_of
 from otel_fastpath.db.psycopg2 import hooks
 from otel_fastpath.db.psycopg2.plans import DATABASE, LINK
 from otel_fastpath.db.servers import POSTGRESQL, Server
-from otel_fastpath.patching.outcome import call_guarded, never_raises
-from otel_fastpath.wrapping import call as skeleton
+from otel_fastpath.patching.outcome import call_guarded
+from otel_fastpath.wrapping.call import new
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PLACE: Final = "psycopg2's connect"
 _FACTORY: Final = "connection_factory"
 # psycopg2.extensions.STATUS_BEGIN and STATUS_PREPARED
 _BEGUN, _PREPARED = 2, 5
+_ENDS: Final = ("COMMIT", "ROLLBACK")
 
 
 def _make_cursor(sort: Callable[[bool], Derived], original: Any) -> Any:
-    """Wrap `cursor` of a connection.
-
-    Args:
-        sort: Returns the classes of cursors, given whether the cursor is a named one.
-        original: The method.
-    """
+    """Wrap `cursor` of a connection; `sort` returns the classes of cursors, given whether it is a named one."""
 
     @functools.wraps(original)
     def cursor(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -69,54 +63,27 @@ def _given(connection: Any, sort: Any, args: Any, kwargs: Any) -> tuple[Derived,
     return classes, args, {**kwargs, "cursor_factory": factory}
 
 
-def _transaction(command: Callable[..., str | None]) -> Callable[[Any], Any]:
-    """Returns what wraps a method that sends this command."""
+def _command(name: str, connection: Any) -> str | None:
+    return name if connection.status == _BEGUN and not connection.autocommit else None
+
+
+def _command_prepared(name: str, connection: Any, xid: Any = None) -> str:
+    return name if xid is None and connection.status != _PREPARED else f"{name} PREPARED"
+
+
+def _around_command(command: Callable[..., str | None]) -> Callable[[Any], Any]:
     return functools.partial(around_command, DATABASE, command)
-
-
-def _in_transaction(connection: Any) -> bool:
-    return connection.status == _BEGUN and not connection.autocommit
-
-
-def _commit(connection: Any) -> str | None:
-    return "COMMIT" if _in_transaction(connection) else None
-
-
-def _rollback(connection: Any) -> str | None:
-    return "ROLLBACK" if _in_transaction(connection) else None
-
-
-def _tpc_begin(_connection: Any, _xid: Any = None) -> str:
-    return "BEGIN"
-
-
-def _tpc_prepare(_connection: Any) -> str:
-    return "PREPARE TRANSACTION"
-
-
-def _tpc_commit(connection: Any, xid: Any = None) -> str:
-    return "COMMIT" if xid is None and connection.status != _PREPARED else "COMMIT PREPARED"
-
-
-def _tpc_rollback(connection: Any, xid: Any = None) -> str:
-    return "ROLLBACK" if xid is None and connection.status != _PREPARED else "ROLLBACK PREPARED"
-
-
-def _sorted(is_named: bool) -> Derived:
-    return hooks.NAMED_CURSORS if is_named else hooks.CURSORS
 
 
 # The application's own, such as `DictConnection`'s, asks it for a class of its own.
 _BELOW: Final = frozenset({"cursor"})
 CONNECTIONS: Final = Derived(
     {
-        "cursor": functools.partial(_make_cursor, _sorted),
-        "commit": _transaction(_commit),
-        "rollback": _transaction(_rollback),
-        "tpc_begin": _transaction(_tpc_begin),
-        "tpc_prepare": _transaction(_tpc_prepare),
-        "tpc_commit": _transaction(_tpc_commit),
-        "tpc_rollback": _transaction(_tpc_rollback),
+        "cursor": functools.partial(_make_cursor, lambda is_named: hooks.NAMED_CURSORS if is_named else hooks.CURSORS),
+        **{name.lower(): _around_command(functools.partial(_command, name)) for name in _ENDS},
+        **{f"tpc_{name.lower()}": _around_command(functools.partial(_command_prepared, name)) for name in _ENDS},
+        "tpc_begin": _around_command(always("BEGIN")),
+        "tpc_prepare": _around_command(always("PREPARE TRANSACTION")),
     },
     (LINK,),
     below=_BELOW,
@@ -134,48 +101,42 @@ ASYNC_CONNECTIONS: Final = Derived(
 
 def make_connect(original: Any) -> Any:
     """Wrap `psycopg2._connect`."""
+    wrapped = around_connect(DATABASE, _after_connect, _meant, original)
 
     @functools.wraps(original)
     def _connect(*args: Any, **kwargs: Any) -> Any:
-        given = None if DATABASE.active is None else call_guarded(_PLACE, _with_factory, args, kwargs)
-        if given is None:
-            return original(*args, **kwargs)
-        classes, changed = given
-        start_ns = time_ns()
-        try:
-            connection = original(args[0] if args else None, **changed)
-        except BaseException as error:
-            _after_failure(start_ns, args, error)
-            raise
-        _after_connect(start_ns, classes, args, connection)
-        return connection
+        changed = None if DATABASE.active is None else call_guarded(DATABASE.place, _with_factory, args, kwargs)
+        return original(*args, **kwargs) if changed is None else wrapped(args[0] if args else None, **changed)
 
     return _connect
 
 
-def _with_factory(args: Any, kwargs: Any) -> tuple[Derived, dict[str, Any]]:
-    """The classes of the connection that is asked for, and the keyword arguments of `_connect` with one of them."""
+def _with_factory(args: Any, kwargs: Any) -> dict[str, Any]:
+    """The keyword arguments of `_connect`, with a subclass of the connection's class."""
     from psycopg2 import extensions  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
     changed = {**dict(zip((_FACTORY, "async"), args[1:], strict=False)), **kwargs}
-    classes = ASYNC_CONNECTIONS if changed.get("async") or changed.get("async_") else CONNECTIONS
+    classes = _classes_of(changed)
     factory = changed.get(_FACTORY)
     if factory is None:
         factory = extensions.connection
     changed[_FACTORY] = classes.of(factory) if isinstance(factory, type) else factory
-    return classes, changed
+    return changed
 
 
-@never_raises(_PLACE)
-def _after_connect(start_ns: int, classes: Derived, args: Any, connection: Any) -> None:
+def _classes_of(kwargs: Any) -> Derived:
+    return ASYNC_CONNECTIONS if kwargs.get("async") or kwargs.get("async_") else CONNECTIONS
+
+
+def _after_connect(connection: Any, args: Any, kwargs: Any, start_ns: int) -> Server | None:
+    classes = _classes_of(kwargs)
     classes.over(connection)
     if classes is CONNECTIONS:
-        tell_connect(DATABASE, start_ns, server_of(connection))
-        return
+        return server_of(connection)
     # It is connected once it was polled; only then psycopg2 knows its server.
-    call = skeleton.new()
+    call = new()
     try:
-        if begin_connect(call, DATABASE, start_ns, _meant(args)):
+        if begin_connect(call, DATABASE, start_ns, _meant(args, kwargs)):
             call.leave()
             setattr(connection, hooks.PENDING, hooks.OpenPolledCall(call, None))
     except BaseException:
@@ -185,14 +146,10 @@ def _after_connect(start_ns: int, classes: Derived, args: Any, connection: Any) 
             # See `wrapping.call`: the first may have been interrupted.
             call.end()
         raise
+    return None
 
 
-@never_raises(_PLACE)
-def _after_failure(start_ns: int, args: Any, error: BaseException) -> None:
-    tell_connect(DATABASE, start_ns, _meant(args), error)
-
-
-def _meant(args: Any) -> Server:
+def _meant(args: Any, _kwargs: Any) -> Server:
     """The server that the arguments of `_connect` mean; the first one, if there are several."""
     from psycopg2 import ProgrammingError, extensions  # noqa: PLC0415  # likewise
 

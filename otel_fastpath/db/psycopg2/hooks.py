@@ -10,9 +10,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.helpers import drop_finalizer
-from otel_fastpath.db import calls, cursors, not_begun
+from otel_fastpath.db import calls, cursors
 from otel_fastpath.db.conventions import CURSOR
 from otel_fastpath.db.dbapi import procedures
+from otel_fastpath.db.dbapi.stock import is_by_stock
 from otel_fastpath.db.derived import Derived, is_derived
 from otel_fastpath.db.psycopg2.plans import DATABASE, DRIVER, LINK
 from otel_fastpath.db.queries.parameters import has_any
@@ -100,12 +101,12 @@ def _is_on_another(args: Any) -> bool:
 
 def _around(opener: Any, original: Any) -> Any:
     """Wrap a method of a cursor, without a look at the options."""
-    return cursors.around(DRIVER, calls.ByOpener(DATABASE, opener), cursors.unchanged, original)
+    return cursors.around(DRIVER, calls.ByOpener(DATABASE, opener), original)
 
 
 def _around_declaration(original: Any) -> Any:
-    entrance = calls.ByOpener(DATABASE, _of_declaration)
-    return cursors.around(DRIVER, entrance, functools.partial(cursors.apply_options, DRIVER), original)
+    apply = functools.partial(cursors.apply_options, DRIVER)
+    return cursors.around(DRIVER, calls.ByOpener(DATABASE, _of_declaration), original, apply=apply)
 
 
 def _around_trip(rows: calls.Rows, original: Any) -> Any:
@@ -147,35 +148,27 @@ def _around_next(original: Any) -> Any:
 
 def _submitting(entrance: Any, original: Any) -> Any:
     """Wrap a method of a cursor of an asynchronous connection, which only sends the query: `poll` ends the call."""
+    apply = functools.partial(cursors.apply_options, DRIVER)
+    return cursors.around(DRIVER, entrance, original, apply=apply, during=_Sent)
 
-    @functools.wraps(original)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        call = entrance.new()
-        try:
-            if not entrance.enter(call, args, kwargs):
-                if not call.has_more:
-                    return original(*args, **kwargs)
-                if call.link is None:
-                    return not_begun.otherwise(DATABASE, call, args, original)(*args, **kwargs)
-                looked = call_guarded_during(call, DATABASE.place, cursors.apply_options, DRIVER, call, args, kwargs)
-                args, kwargs = looked or (args, kwargs)
-            result = original(*args, **kwargs)
-            if not call_guarded(DATABASE.place, _leave, call, args[0]):
-                call.done(result)
-        except BaseException as error:
-            try:
-                call.end_failed(error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-        return result
 
-    return method
+class _Sent:
+    """Leaves a call when its method has returned: the application goes on."""
+
+    __slots__ = ("_call", "_cursor", "end_failed")
+
+    def __init__(self, call: Any, args: Any) -> None:
+        self._call, self._cursor = call, args[0]
+        self.end_failed = call.end_failed
+
+    def done(self, result: Any) -> None:
+        """Keep the call for `poll`, or end it if that fails."""
+        if not call_guarded(DATABASE.place, _leave, self._call, self._cursor):
+            self._call.done(result)
 
 
 def _leave(call: Any, cursor: Any) -> bool:
-    """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
+    # The connection's next call is no part of this one.
     call.link.call = None
     call.leave()
     setattr(cursor.connection, PENDING, OpenPolledCall(call, cursor))
@@ -252,7 +245,7 @@ class PolledCall:
         elif error is not None:
             call.end_failed(error)
         else:
-            call_guarded(DATABASE.place, cursors.count, call, cursor)
+            call_guarded(DATABASE.place, cursors.count, call, (cursor,), None)
             call.done(None)
         drop_finalizer(self, PolledCall)
 
@@ -277,6 +270,19 @@ def _end_pending(connection: Any, error: BaseException | None) -> None:
     if pending is not None:
         pending.end(error)
         setattr(connection, PENDING, None)
+
+
+def make_untraced(original: Any) -> Any:
+    """Wrap the stock instrumentation's own wrapper of a cursor's methods, which calls ours if the cursor is ours."""
+
+    @functools.wraps(original)
+    def traced_execution(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1 and is_derived(type(args[1])) and not is_by_stock(args):
+            _, _, method, *rest = args
+            return method(*rest, **kwargs)
+        return original(*args, **kwargs)
+
+    return traced_execution
 
 
 _EXECUTED: Final = {

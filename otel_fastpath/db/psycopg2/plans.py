@@ -7,9 +7,9 @@ from typing import Any, Final
 from otel_fastpath.db.cursors import Driver
 from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import plans as dbapi_plans
+from otel_fastpath.db.dbapi.stock import StockConventions
 from otel_fastpath.db.libpq import server_of
 from otel_fastpath.db.psycopg2 import texts
-from otel_fastpath.db.psycopg2.stock import StockConventions
 
 LINK: Final = "_otel_fastpath"
 
@@ -25,7 +25,7 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "pgcode", None),
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
-    stock=StockConventions,
+    stock=lambda setup: StockConventions(setup, "psycopg2"),
     make_plans=dbapi_plans.Plans,
 )
 DRIVER: Final = Driver(DATABASE, LINK, "query", "vars", "vars_list", _text_of, texts.commented)

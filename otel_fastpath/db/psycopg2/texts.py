@@ -11,13 +11,7 @@ _VALUE: Final = "?"
 
 
 def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
-    """The text of a query that is not a plain `str`; empty for what is no query, whose error psycopg2 reports itself.
-
-    Args:
-        query: The query.
-        connection: The connection that it is for.
-        with_values: Whether values that psycopg2 puts in the text are in the result, as it writes them.
-    """
+    """The text of a query that is not a plain `str`; empty for what is none, whose error psycopg2 reports itself."""
     from psycopg2 import sql  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
     if issubclass(type(query), str):
@@ -36,13 +30,7 @@ def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
 
 
 def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
-    """The query with the current trace context as a comment.
-
-    Args:
-        query: The query.
-        cursor: The cursor that executes it.
-        has_parameters: Whether psycopg2 reads placeholders in it.
-    """
+    """The query with the current trace context as a comment."""
     from psycopg2 import sql  # noqa: PLC0415  # likewise
 
     if not isinstance(query, sql.Composable):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import mysql
-from otel_fastpath.db.pymysql.stock import StockConventions
 from otel_fastpath.db.servers import Server
-
-_LINK: Final = "_otel_fastpath"
 
 
 def server_of(connection: Any) -> Server:
@@ -18,13 +14,4 @@ def server_of(connection: Any) -> Server:
     return Server(mysql.MYSQL, address, mysql.text(connection.db), mysql.text(connection.user))
 
 
-DATABASE: Final = Database(
-    "pymysql",
-    server_of,
-    status_code=mysql.status_code,
-    connection=lambda held: getattr(held, "connection", held),
-    link=_LINK,
-    stock=StockConventions,
-    make_plans=mysql.MysqlPlans,
-)
-DRIVER: Final = mysql.driver(DATABASE, _LINK)
+DATABASE: Final = mysql.database("pymysql", "pymysql", server_of)

@@ -39,24 +39,14 @@ def commented(
 
 
 def with_comment(query: Any, *, is_formatted: bool = False) -> Any:
-    """The query with the current trace context, if it is a plain `str` or bytes and not empty; else it is unchanged.
-
-    Args:
-        query: The query.
-        is_formatted: See `comment`.
-    """
+    """The query with the current trace context, if it is a plain `str` or bytes and not empty; else unchanged."""
     if type(query) is not str and issubclass(type(query), str):
         return query
     return changed(lambda text: text and text + comment(text, is_formatted=is_formatted), query)
 
 
 def changed(add: Callable[[str], str], query: Any) -> Any:
-    """The query with what a function adds to its text; what is neither text nor bytes is returned unchanged.
-
-    Args:
-        add: The function, for a text; it adds ASCII.
-        query: The query.
-    """
+    """The query with what a function adds to its text; what is neither text nor bytes is returned unchanged."""
     if issubclass(type(query), str):
         # A subclass may override methods: that of an enumeration has the member's name.
         return add(str.__str__(query))

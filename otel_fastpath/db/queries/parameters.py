@@ -46,12 +46,7 @@ _KNOWN: Final[tuple[Any, ...]] = (*_CUT, *_WHOLE, *_CONTAINERS)
 
 
 def tell_slow(span: Any, parameters: Any) -> None:
-    """Set the attributes of a slow query.
-
-    Args:
-        span: Its span.
-        parameters: Its parameters, as in `attributes_of`.
-    """
+    """Set the attributes of a slow query."""
     span.set_attributes({SLOW: True, **attributes_of(parameters)})
 
 
@@ -99,13 +94,7 @@ def _base_of(kind: type) -> Any:
 
 
 def _written(value: Any, room: int, depth: int) -> str:
-    """A value as Python writes it, about as long as there is room.
-
-    Args:
-        value: The value.
-        room: The number of characters after which the text will be cut.
-        depth: How many levels of containers are shown.
-    """
+    """A value as Python writes it, about as long as there is room."""
     kind = type(value)
     base = _base_of(kind)
     if base in _CUT:

@@ -1,6 +1,4 @@
 # C types for the compiled twin of summary.py.
-import cython
-
 cdef int _LONGEST
 cdef int OPERATES
 cdef int IN_FROM

@@ -8,24 +8,13 @@ from otel_fastpath.db.redis.observability import configure
 from otel_fastpath.db.redis.patches import PATCHES
 from otel_fastpath.db.redis.plans import DATABASE
 from otel_fastpath.db.redis.stock import given_keywords
-from otel_fastpath.wrapping.library import Library, Rival
 
-LIBRARY: Final = Library(
-    name="redis",
-    why="Commands, pipelines and subscriptions, for a fraction of what the stock instrumentation costs.",
-    patches=PATCHES,
+LIBRARY: Final = DATABASE.library(
+    "Commands, pipelines and subscriptions, for a fraction of what the stock instrumentation costs.",
+    PATCHES,
+    "RedisInstrumentor",
+    "0.64b0",
     configure=configure,
-    read=DATABASE.read,
-    stop=DATABASE.stop,
-    rivals=(
-        Rival(
-            "stock",
-            "opentelemetry.instrumentation.redis:RedisInstrumentor",
-            # Older releases do not support the stable conventions.
-            "opentelemetry-instrumentation-redis>=0.64b0,<0.67",
-            given_keywords=given_keywords,
-            beyond=("redis.*pubsub.*",),
-        ),
-    ),
-    entry_points=frozenset({"redis"}),
+    given_keywords=given_keywords,
+    beyond=("redis.*pubsub.*",),
 )

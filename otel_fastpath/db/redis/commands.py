@@ -44,12 +44,7 @@ class Command(NamedTuple):
 
 
 def read(given: Any, arguments: int) -> Command:
-    """Read a command.
-
-    Args:
-        given: What was passed for its name: "GET", b"GET", "CONFIG SET", or a whole command, "GET a".
-        arguments: The number of its other arguments.
-    """
+    """Read a command: "GET", b"GET", "CONFIG SET" or a whole one, "GET a", and the number of its other arguments."""
     words = _words(given)
     number = _name_words(words)
     name = " ".join(words[:number])

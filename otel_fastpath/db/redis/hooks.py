@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db.conventions import shortened
 from otel_fastpath.db.redis import commands, stock
-from otel_fastpath.db.redis.plans import DATABASE, LINK
+from otel_fastpath.db.redis.plans import DATABASE
 from otel_fastpath.db.redis.stock import StockConventions
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
@@ -52,14 +52,9 @@ ASYNC_CLUSTER_OF: Final[Holder] = _async_cluster_of
 CLUSTER_PUBSUB: Final[Holder] = _of_cluster_pubsub
 
 
-def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
-    """Begin the command of a client's method; returns whether it is instrumented.
-
-    Args:
-        call: What `Database.new_query` made.
-        holder_of: Returns the object that stores the link of such a client.
-        args: The method's arguments.
-    """
+def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool:  # noqa: C901, PLR0912  # flat
+    """Begin the command or the pipeline of a client's method; returns whether it is instrumented."""
+    has_begun = False
     try:
         active = DATABASE.active
         if active is None:
@@ -69,6 +64,11 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
             return False
         if active.hot.is_suppressed():
             return False
+        if is_pipeline:
+            kind, every = _commands(args[0])
+            if not every and not active.is_same and not getattr(args[0], "watching", False):
+                # Nothing is sent.
+                return False
         holder = holder_of(args[0])
         try:
             # LINK
@@ -77,58 +77,27 @@ def _enter(call: Any, holder_of: Holder, args: Any) -> bool:
             link = None
         if link is None or link.active is not active:
             link = DATABASE.new_link(holder)
-        try:
-            plan = link.queries.get((args[1], len(args)))
-        except Exception as error:
-            faults.raise_interruption(error)
-            # redis-py says itself that this is no command, or the application's own object raises.
-            return False
-        if plan is None:
-            plan = link.plans.of_command(args)
-        has_begun: bool = active.hot.open_query(call, link, plan, 0, None)
+        if is_pipeline:
+            key = active.convention.key_of(kind, every)
+            plan = link.queries_with_arguments.get(key)
+            if plan is None:
+                plan = link.plans.of_batch(key, kind, every)
+        else:
+            try:
+                plan = link.queries.get((args[1], len(args)))
+            except Exception as error:
+                faults.raise_interruption(error)
+                # redis-py says itself that this is no command, or the application's own object raises.
+                return False
+            if plan is None:
+                plan = link.plans.of_command(args)
+        has_begun = active.hot.open_query(call, link, plan, 0, None)
         # One link serves all connections of the pool: a command inside of a pipeline is told in any case.
         link.call = None
+        if is_pipeline and has_begun and call.recording and len(every) != 1 and not active.is_same:
+            call.span.set_attribute("db.operation.batch.size", len(every))
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
-        return False
-    return has_begun
-
-
-def _enter_pipeline(call: Any, holder_of: Holder, args: Any) -> bool:
-    """Begin a pipeline, likewise."""
-    return bool(call_guarded(DATABASE.place, _enter_commands, call, holder_of, args))
-
-
-def _enter_commands(call: Any, holder_of: Holder, args: Any) -> bool:
-    active = DATABASE.active
-    if active is None:
-        return False
-    if active.replacements.exist():
-        call.has_more = True
-        return False
-    if active.hot.is_suppressed():
-        return False
-    kind, every = _commands(args[0])
-    if not every and not active.is_same and not getattr(args[0], "watching", False):
-        # Nothing is sent.
-        return False
-    holder = holder_of(args[0])
-    link = getattr(holder, LINK, None)
-    if link is None or link.active is not active:
-        link = DATABASE.new_link(holder)
-    key = active.convention.key_of(kind, every)
-    plan = link.queries_with_arguments.get(key)
-    if plan is None:
-        plan = link.plans.of_batch(key, kind, every)
-    has_begun: bool = active.hot.open_query(call, link, plan, 0, None)
-    link.call = None
-    if has_begun and call.recording and not active.is_same:
-        try:
-            if len(every) != 1:
-                call.span.set_attribute("db.operation.batch.size", len(every))
-        except Exception as error:
-            # The call has begun, and is ended as any other.
-            faults.absorb_any(DATABASE.place, error)
     return has_begun
 
 
@@ -157,83 +126,33 @@ def _commands(pipeline: Any) -> tuple[str, list[Any]]:
     return commands.PIPELINE, [command[0] if type(command) is tuple else command.args for command in stack]
 
 
-def around_command(holder_of: Holder, original: Any) -> Any:
-    """Wrap a method that sends a command."""
+def around(method: str, holder_of: Holder, original: Any) -> Any:
+    """Wrap a method that sends a command or a pipeline.
 
-    @functools.wraps(original)
-    def execute_command(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.new_query()
-        try:
-            if not _enter(call, holder_of, args):
-                host = _otherwise(stock.COMMAND, args, original) if call.has_more else original
-                return host(*args, **kwargs)
-            is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
-            if is_told_more:
-                call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
-                call_guarded_during(call, DATABASE.place, _creation, call, args)
-            result = original(*args, **kwargs)
-            if is_told_more:
-                call_guarded_during(call, DATABASE.place, _search, call, args, result)
-                call_guarded_during(call, DATABASE.place, _response, call, args, result)
-            call.done(result)
-        except BaseException as error:
-            try:
-                _fail(call, args, error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-        return result
-
-    return execute_command
-
-
-def around_async_command(holder_of: Holder, original: Any) -> Any:
-    """The same for a method that returns an awaitable."""
-
-    @functools.wraps(original)
-    async def execute_command(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.new_query()
-        try:
-            if not _enter(call, holder_of, args):
-                host = _otherwise(stock.ASYNC_COMMAND, args, original) if call.has_more else original
-                return await host(*args, **kwargs)
-            is_told_more = DATABASE.is_curious or args[1] in _TOLD_MORE
-            if is_told_more:
-                call_guarded_during(call, DATABASE.place, _request, call, args, kwargs)
-            result = await original(*args, **kwargs)
-            if is_told_more:
-                call_guarded_during(call, DATABASE.place, _response, call, args, result)
-            call.done(result)
-        except BaseException as error:
-            try:
-                _fail(call, args, error)
-            finally:
-                # See `wrapping.call`: the first may have been interrupted.
-                call.end_failed(error)
-            raise
-        return result
-
-    return execute_command
-
-
-def around_pipeline(holder_of: Holder, original: Any) -> Any:
-    """Wrap the method that sends a pipeline."""
+    Args:
+        method: What it is called in `stock.FACTORIES`.
+        holder_of: Returns the object that stores the link of such a client.
+        original: The method.
+    """
+    is_pipeline = method == stock.PIPELINE
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
         call = DATABASE.new_query()
         try:
-            if not _enter_pipeline(call, holder_of, args):
-                host = _otherwise(stock.PIPELINE, args, original) if call.has_more else original
+            if not _enter(call, holder_of, args, is_pipeline):
+                host = _otherwise(method, args, original) if call.has_more else original
                 return host(*args, **kwargs)
+            is_told_more = DATABASE.is_curious or (not is_pipeline and args[1] in _TOLD_MORE)
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _request, method, call, args, kwargs)
             result = original(*args, **kwargs)
-            if DATABASE.is_curious:
-                call_guarded_during(call, DATABASE.place, _response, call, args, result)
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _response, method, call, args, result)
             call.done(result)
         except BaseException as error:
             try:
-                _fail_pipeline(call, args, error)
+                _fail(is_pipeline, call, args, error)
             finally:
                 # See `wrapping.call`: the first may have been interrupted.
                 call.end_failed(error)
@@ -243,23 +162,27 @@ def around_pipeline(holder_of: Holder, original: Any) -> Any:
     return execute
 
 
-def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
+def around_async(method: str, holder_of: Holder, original: Any) -> Any:
     """The same for a method that returns an awaitable."""
+    is_pipeline = method == stock.ASYNC_PIPELINE
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
         call = DATABASE.new_query()
         try:
-            if not _enter_pipeline(call, holder_of, args):
-                host = _otherwise(stock.ASYNC_PIPELINE, args, original) if call.has_more else original
+            if not _enter(call, holder_of, args, is_pipeline):
+                host = _otherwise(method, args, original) if call.has_more else original
                 return await host(*args, **kwargs)
+            is_told_more = DATABASE.is_curious or (not is_pipeline and args[1] in _TOLD_MORE)
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _request, method, call, args, kwargs)
             result = await original(*args, **kwargs)
-            if DATABASE.is_curious:
-                call_guarded_during(call, DATABASE.place, _response, call, args, result)
+            if is_told_more:
+                call_guarded_during(call, DATABASE.place, _response, method, call, args, result)
             call.done(result)
         except BaseException as error:
             try:
-                _fail_pipeline(call, args, error)
+                _fail(is_pipeline, call, args, error)
             finally:
                 # See `wrapping.call`: the first may have been interrupted.
                 call.end_failed(error)
@@ -269,10 +192,10 @@ def around_async_pipeline(holder_of: Holder, original: Any) -> Any:
     return execute
 
 
-def _request(call: Any, args: Any, kwargs: Any) -> None:
+def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
     """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
     active = call.link.active
-    if not call.recording:
+    if not call.recording or method in {stock.PIPELINE, stock.ASYNC_PIPELINE}:
         return
     if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
         shown = args[2 : 2 + commands.MOST_SHOWN]
@@ -281,47 +204,33 @@ def _request(call: Any, args: Any, kwargs: Any) -> None:
         if active.options.parameters:
             call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
     if isinstance(active.convention, StockConventions):
-        active.convention.request(call, args, kwargs)
+        active.convention.request(method, call, args, kwargs)
     elif args[1] in _PROCEDURES and len(args) >= _WITH_ARGUMENT:
         name = args[2].decode("utf-8", "replace") if isinstance(args[2], bytes) else str(args[2])
         call.span.set_attribute("db.stored_procedure.name", name[:_LONGEST_PROCEDURE])
 
 
-def _response(call: Any, args: Any, result: Any) -> None:
+def _response(method: str, call: Any, args: Any, result: Any) -> None:
     """Call the hook that the stock instrumentation was given for responses."""
     convention = call.link.active.convention
     if call.recording and isinstance(convention, StockConventions):
-        convention.response(call, args, result)
+        convention.response(method, call, args, result)
 
 
-def _creation(call: Any, args: Any) -> None:
-    convention = call.link.active.convention
-    if call.recording and isinstance(convention, StockConventions):
-        convention.creation(call, args)
-
-
-def _search(call: Any, args: Any, result: Any) -> None:
-    convention = call.link.active.convention
-    if call.recording and isinstance(convention, StockConventions):
-        convention.search(call, args, result)
-
-
-def _fail(call: Any, args: Any, error: BaseException) -> None:
-    """End a command that raised this, if it has begun."""
+def _fail(is_pipeline: bool, call: Any, args: Any, error: BaseException) -> None:
+    """End a command or a pipeline that raised this, if it has begun."""
     if call._telemetry is None:
         return
-    if call_guarded(DATABASE.place, _is_handled, error):
+    if is_pipeline:
+        # The stock instrumentation has a response of one that must be repeated.
+        if DATABASE.is_curious and type(error).__name__ == "WatchError":
+            call_guarded_during(call, DATABASE.place, _response, stock.PIPELINE, call, args, None)
+    elif call_guarded(DATABASE.place, _is_handled, error):
         # redis-py sends the script and repeats the command.
         call.done(None)
         return
-    call_guarded(DATABASE.place, _keep_secret, call, args)
-    call.end_failed(error)
-
-
-def _fail_pipeline(call: Any, args: Any, error: BaseException) -> None:
-    """End a pipeline that raised this; the stock instrumentation has a response of one that must be repeated."""
-    if call._telemetry is not None and DATABASE.is_curious and type(error).__name__ == "WatchError":
-        call_guarded_during(call, DATABASE.place, _response, call, args, None)
+    else:
+        call_guarded(DATABASE.place, _keep_secret, call, args)
     call.end_failed(error)
 
 

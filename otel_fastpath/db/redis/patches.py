@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import functools
+from typing import Final
 
-from otel_fastpath.db.redis import hooks, observability
-from otel_fastpath.patching.patch import Patch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from otel_fastpath.settings import Config
-
-    Make = Callable[[Any, Config], Any]
+from otel_fastpath.db.redis import hooks, observability, stock
+from otel_fastpath.db.redis.plans import DATABASE
 
 _REDIS: Final = ("redis>=5,<9",)
 # The first with metrics of its own.
 _OBSERVABILITY: Final = ("redis>=7.2,<9",)
 _STOCK: Final = ("opentelemetry-instrumentation-redis>=0.64b0",)
-
-
-def _hook(make: Callable[..., Any], *first: Any) -> Make:
-    """The `make` of a patch: returns `make(*first, original)`. Each call reads the set-up in `DATABASE.active`."""
-    return lambda original, _settings: make(*first, original)
-
-
-def _patch(name: str, target: str, why: str, hook: Make, budget: str, requires: tuple[str, ...] = _REDIS) -> Patch:
-    budgets = (f"redis, {budget}",)
-    return Patch(name=f"redis.{name}", target=target, why=why, make=hook, requires=requires, budgets=budgets)
 
 
 _COMMAND: Final = "A command is a span."
@@ -49,57 +33,46 @@ _ASYNC: Final = (
     ("async_pubsub.command", "asyncio.client.PubSub.execute_command", _PUBSUB, hooks.POOL),
 )
 _SYNC_PIPELINES: Final = (
-    ("pipeline", "client.Pipeline.execute", hooks.POOL),
-    ("cluster_pipeline", "cluster.ClusterPipeline.execute", hooks.CLUSTER),
+    ("pipeline", "client.Pipeline.execute", _PIPELINE, hooks.POOL),
+    ("cluster_pipeline", "cluster.ClusterPipeline.execute", _PIPELINE, hooks.CLUSTER),
 )
 _ASYNC_PIPELINES: Final = (
-    ("async_pipeline", "asyncio.client.Pipeline.execute", hooks.POOL),
-    ("async_cluster_pipeline", "asyncio.cluster.ClusterPipeline.execute", hooks.ASYNC_CLUSTER_OF),
+    ("async_pipeline", "asyncio.client.Pipeline.execute", _PIPELINE, hooks.POOL),
+    ("async_cluster_pipeline", "asyncio.cluster.ClusterPipeline.execute", _PIPELINE, hooks.ASYNC_CLUSTER_OF),
 )
 
 # Below "redis", so that they are applied once the whole package is imported.
 PATCHES: Final = (
     *(
-        _patch(name, f"redis:{target}", why, _hook(around, holder), budget)
-        for methods, around, budget in (
-            (_SYNC, hooks.around_command, "command"),
-            (_ASYNC, hooks.around_async_command, "command, async"),
+        DATABASE.patch(name, f"redis:{target}", why, functools.partial(around, method, holder), budget, requires=_REDIS)
+        for methods, around, method, budget in (
+            (_SYNC, hooks.around, stock.COMMAND, "command"),
+            (_ASYNC, hooks.around_async, stock.ASYNC_COMMAND, "command, async"),
+            (_SYNC_PIPELINES, hooks.around, stock.PIPELINE, "pipeline of ten"),
+            (_ASYNC_PIPELINES, hooks.around_async, stock.ASYNC_PIPELINE, "pipeline of ten, async"),
         )
         for name, target, why, holder in methods
     ),
     *(
-        _patch(name, f"redis:{target}", _PIPELINE, _hook(around, holder), budget)
-        for methods, around, budget in (
-            (_SYNC_PIPELINES, hooks.around_pipeline, "pipeline of ten"),
-            (_ASYNC_PIPELINES, hooks.around_async_pipeline, "pipeline of ten, async"),
-        )
-        for name, target, holder in methods
-    ),
-    *(
-        _patch(
+        DATABASE.patch(
             f"observability.{name}",
             f"redis:observability.providers.ObservabilityInstance.{name}",
             "The durations of commands are recorded by redis-py or by otel-fastpath, not by both.",
-            _hook(observability.make_change),
+            observability.make_change,
             "command",
-            _OBSERVABILITY,
+            requires=_OBSERVABILITY,
         )
         for name in ("init", "shutdown")
     ),
     *(
-        _patch(
+        DATABASE.patch(
             f"official.{name}",
             f"opentelemetry.instrumentation.redis:{factory}",
             "Clients that the stock instrumentation instruments one by one: each command has one span.",
-            _hook(hooks.make_factory),
+            hooks.make_factory,
             "command of a stock client",
-            _STOCK,
+            requires=_STOCK,
         )
-        for name, factory in (
-            ("command", "_traced_execute_factory"),
-            ("pipeline", "_traced_execute_pipeline_factory"),
-            ("async_command", "_async_traced_execute_factory"),
-            ("async_pipeline", "_async_traced_execute_pipeline_factory"),
-        )
+        for name, factory in stock.FACTORIES.items()
     ),
 )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import conventions, plans
 from otel_fastpath.db.database import Database
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.redis import commands
-from otel_fastpath.db.redis.options import RedisOptions
 from otel_fastpath.db.redis.stock import StockConventions
 from otel_fastpath.db.servers import Server, System
 from otel_fastpath.patching import faults
@@ -63,12 +63,7 @@ class StableRedisConventions(conventions.StableConventions):
     most = commands.MOST_SHOWN
 
     def key_of(self, kind: str, every: list[Any]) -> Any:
-        """What a pipeline's plan is kept by: all that its name and text depend on.
-
-        Args:
-            kind: Whether it is a pipeline or a transaction.
-            every: The arguments of its commands.
-        """
+        """What a pipeline's plan is kept by: all that its name and text depend on."""
         if not every:
             return (kind,)
         heads, sizes, is_more = [args[0] for args in every], list(map(len, every)), len(every) > self.most
@@ -101,11 +96,7 @@ class Plans(plans.QueryPlans):
     __slots__ = ()
 
     def of_command(self, args: Sequence[Any]) -> Any:
-        """The plan for a command.
-
-        Args:
-            args: The arguments of the method, `self` first.
-        """
+        """The plan for a command, given the arguments of the method, `self` first."""
         command = commands.read(args[1], len(args) - 2)
         convention: Any = self.active.convention
         name, attributes = convention.of_command(command, self.server, self.own)
@@ -114,13 +105,7 @@ class Plans(plans.QueryPlans):
         return made
 
     def of_batch(self, key: Any, kind: str, every: Sequence[Sequence[Any]]) -> Any:
-        """The plan for a pipeline.
-
-        Args:
-            key: What it is kept by.
-            kind: Whether it is a pipeline or a transaction.
-            every: The arguments of its commands.
-        """
+        """The plan for a pipeline, given its key and the arguments of its commands."""
         convention: Any = self.active.convention
         shown = every[: convention.most]
         batch = commands.PipelineCommands(
@@ -223,7 +208,7 @@ DATABASE: Final = _Redis(
     server_of,
     status_code=status_code,
     link=LINK,
-    options=RedisOptions,
+    options=options_with(common=("no-metrics", "parameters")),
     stock=StockConventions,
     stable=StableRedisConventions,
     make_plans=Plans,

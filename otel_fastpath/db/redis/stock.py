@@ -7,12 +7,13 @@ arguments were passed with the name, and a pipeline's after what its commands ha
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.collected import CollectedAttributes
-from otel_fastpath.db.one_tracer import OneTracer
+from otel_fastpath.db.conventions import Conventions
+from otel_fastpath.db.stand_ins import CollectedAttributes, OneTracer
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.stock import Reached
 
@@ -28,7 +29,7 @@ COMMAND: Final = "command"
 ASYNC_COMMAND: Final = "async_command"
 PIPELINE: Final = "pipeline"
 ASYNC_PIPELINE: Final = "async_pipeline"
-_FACTORIES: Final = {
+FACTORIES: Final = {
     COMMAND: "_traced_execute_factory",
     PIPELINE: "_traced_execute_pipeline_factory",
     ASYNC_COMMAND: "_async_traced_execute_factory",
@@ -39,7 +40,7 @@ _CREATE: Final = "redis.create_index"
 _SEARCH: Final = "redis.search"
 
 
-class StockConventions:
+class StockConventions(Conventions):
     """What the stock instrumentation emits, under its own scope.
 
     Args:
@@ -47,12 +48,9 @@ class StockConventions:
 
     Attributes:
         captures: Whether it was given hooks.
-        comments: Whether a comment is added to commands: never.
         most: How many commands of a pipeline are read: all.
-        stock: The functions of stock that it stands for.
     """
 
-    comments = False
     most = None
 
     def __init__(self, setup: Setup) -> None:
@@ -65,25 +63,19 @@ class StockConventions:
         self._module._OpenTelemetrySemanticConventionStability._initialize()
         self._modes = self._module._get_semconv_opt_in_modes((signals.DATABASE, signals.HTTP))
         self._signals = (signals.DATABASE, signals.HTTP)
-        self.stock = Reached([(self._module, factory) for factory in _FACTORIES.values()])
+        self.stock = Reached([(self._module, factory) for factory in FACTORIES.values()])
         self._wrappers: dict[str, Any] = {}
 
     def tracer(self, tracer_provider: Any) -> Any:
         tracer = self._module.RedisInstrumentor._get_tracer(tracer_provider=tracer_provider)
         hooks = (self._request, self._response)
-        for method, factory in _FACTORIES.items():
+        for method, factory in FACTORIES.items():
             # Without ours, which leaves all commands to our wrappers.
             self._wrappers[method] = swap.seen_through(getattr(self._module, factory))(tracer, *hooks)
         return tracer
 
     def around(self, method: str, args: Any, original: Any) -> Any:
-        """Stock's code around a method of a client.
-
-        Args:
-            method: Its name in `_FACTORIES`.
-            args: The method's arguments, the client first.
-            original: The method.
-        """
+        """Stock's code around a method of a client, which is called so in `FACTORIES`."""
         wrapper, client = self._wrappers[method], args[0]
         bound = functools.partial(original, client)
         return lambda _client, *rest, **kwargs: wrapper(bound, client, rest, kwargs)
@@ -93,13 +85,7 @@ class StockConventions:
         return kind, tuple([args[0] for args in every]), tuple(map(len, every))
 
     def of_command(self, command: Command, server: Server, own: Any) -> tuple[str, dict[str, Any]]:  # noqa: ARG002  # as Stable's
-        """The name and attributes of a command's span.
-
-        Args:
-            command: The command.
-            server: The server.
-            own: What it tells of the pool; None: nothing.
-        """
+        """The name and attributes of a command's span; `own` is what it tells of the pool, or None."""
         given = command.given if self._is_same else command.name or "redis"
         args = (given, *([None] * command.arguments))
         found = self._stated(self._module._format_command_args(args))
@@ -127,37 +113,19 @@ class StockConventions:
             return dict(collected)
         return found
 
-    def request(self, call: Any, args: Any, kwargs: Any) -> None:
-        """Call its hook for the request.
-
-        Args:
-            call: The recording call.
-            args: The method's arguments, the client first.
-            kwargs: Its keyword arguments.
-        """
+    def request(self, method: str, call: Any, args: Any, kwargs: Any) -> None:
+        """Call its hook for the request of a recording call, and add what it tells of an index that is created."""
         if self._request is not None:
             self._module._execute_hook(self._request, call.span, args[0], args[1:], kwargs)
-
-    def response(self, call: Any, args: Any, result: Any) -> None:
-        """Call its hook for the response.
-
-        Args:
-            call: The recording call.
-            args: The method's arguments, the client first.
-            result: What it returned; None: it raised.
-        """
-        if self._response is not None:
-            self._module._execute_hook(self._response, call.span, args[0], result)
-
-    def creation(self, call: Any, args: Any) -> None:
-        """Add what it tells of an index that is created."""
-        if call.plan.name == _CREATE:
+        if method == COMMAND and call.plan.name == _CREATE:
             self._module._add_create_attributes(call.span, args[1:])
 
-    def search(self, call: Any, args: Any, result: Any) -> None:
-        """Add what it tells of a search."""
-        if call.plan.name == _SEARCH:
+    def response(self, method: str, call: Any, args: Any, result: Any) -> None:
+        """Add what it tells of a search, and call its hook for the response; the result of what raised is None."""
+        if method == COMMAND and call.plan.name == _SEARCH:
             self._module._add_search_attributes(call.span, result, args[1:])
+        if self._response is not None:
+            self._module._execute_hook(self._response, call.span, args[0], result)
 
 
 def _client(own: Any) -> Any:
@@ -168,6 +136,6 @@ def _client(own: Any) -> Any:
 def given_keywords(_instrumentor: Any) -> dict[str, Any]:
     """The keyword arguments that the stock instrumentor was given: its wrapper of `execute_command` has them."""
     wrapper = sys.modules["redis"].Redis.execute_command._self_wrapper
-    held = dict(zip(wrapper.__code__.co_freevars, (cell.cell_contents for cell in wrapper.__closure__), strict=True))
+    held = inspect.getclosurevars(wrapper).nonlocals
     given: dict[str, Any] = {name: held[name] for name in _HOOKS if held.get(name) is not None}
     return {**given, "tracer_provider": OneTracer(held["tracer"])}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.db.sqlalchemy import engines, pools, stock
+from otel_fastpath.db.sqlalchemy import engines, pools
 from otel_fastpath.db.sqlalchemy.engines import DATABASE
 from otel_fastpath.db.sqlalchemy.patches import PATCHES
-from otel_fastpath.wrapping.library import Library, Rival
+from otel_fastpath.db.sqlalchemy.stock import given_keywords
 
 if TYPE_CHECKING:
     from otel_fastpath.wrapping.library import Setup
@@ -18,23 +18,14 @@ def _configure(setup: Setup) -> None:
     pools.observe_usage(setup.providers)
 
 
-LIBRARY: Final = Library(
-    name="sqlalchemy",
-    why="Statements, transactions, connections and pools, for an eighth of what the stock instrumentation costs.",
-    patches=PATCHES,
+LIBRARY: Final = DATABASE.library(
+    "Statements, transactions, connections and pools, for an eighth of what the stock instrumentation costs.",
+    PATCHES,
+    "SQLAlchemyInstrumentor",
+    "0.65b0",
     configure=_configure,
-    read=DATABASE.read,
-    rivals=(
-        Rival(
-            "stock",
-            "opentelemetry.instrumentation.sqlalchemy:SQLAlchemyInstrumentor",
-            "opentelemetry-instrumentation-sqlalchemy>=0.65b0,<0.67",
-            given_keywords=stock.given_keywords,
-            silent=("sqlalchemy.commit", "sqlalchemy.rollback"),
-            # It refuses SQLAlchemy 2.1.
-            dependencies=("sqlalchemy >= 2.0, < 2.2",),
-        ),
-    ),
-    entry_points=frozenset({"sqlalchemy"}),
-    stop=DATABASE.stop,
+    given_keywords=given_keywords,
+    silent=("sqlalchemy.commit", "sqlalchemy.rollback"),
+    # It refuses SQLAlchemy 2.1.
+    dependencies=("sqlalchemy >= 2.0, < 2.2",),
 )

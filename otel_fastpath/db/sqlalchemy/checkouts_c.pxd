@@ -1,12 +1,6 @@
 # C types for the compiled twin of checkouts.py.
 
-cdef object all_pools
-cdef object new
-cdef object pools
-cdef object DATABASE
 cdef str LINK
-cdef object PLACE
-cdef object faults
 
 cpdef begin(object engine, list begun)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.db import plans
 from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import mysql, sqlite
+from otel_fastpath.db.options import options_with
 from otel_fastpath.db.servers import POSTGRESQL, Server, System
-from otel_fastpath.db.sqlalchemy.options import SqlAlchemyOptions
 from otel_fastpath.db.sqlalchemy.stock import Read, StockConventions
 
 if TYPE_CHECKING:
@@ -88,20 +88,6 @@ def _first(value: Any) -> str:
     return "" if found is None else str(found).partition(",")[0]
 
 
-def link_of(connection: Any) -> Any:
-    """The link of a connection's engine.
-
-    One that was made for a connect is made again: the stock instrumentation reads of a connection what the URL does
-    not tell.
-    """
-    # As `DATABASE.link`, without its calls.
-    link = getattr(connection.engine, LINK, None)
-    if link is None or link.active is not DATABASE.active:
-        return DATABASE.new_link(connection)
-    own = link.plans.own
-    return link if own is None or own.is_whole else DATABASE.new_link(connection)
-
-
 def _read(connection: Any) -> Read | None:
     convention = DATABASE.active.convention
     return convention.read(connection) if isinstance(convention, StockConventions) else None
@@ -122,7 +108,8 @@ DATABASE: Final = Database(
     status_code=_status_code,
     # An engine is its own `engine`.
     link=f"engine.{LINK}",
-    options=SqlAlchemyOptions,
+    # Waiting for a connection of a pool is a span; a driver with a wrapper that is on makes the spans.
+    options=options_with("acquire", "drivers"),
     stock=StockConventions,
     make_plans=EnginePlans,
     own=_read,

@@ -15,7 +15,7 @@ from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.queries import comments
 from otel_fastpath.db.queries.parameters import has_any
 from otel_fastpath.db.servers import Server, System
-from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK, link_of
+from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
 from otel_fastpath.db.sqlalchemy.stock import StockConventions
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
@@ -202,12 +202,16 @@ def _count(call: Any, result: Any) -> None:
         call.record_rows(number)
 
 
+def _link_of(connection: Any) -> Any:
+    return hot.db_outer.link_of(DATABASE.active, DATABASE, LINK, connection)
+
+
 def single(args: Any, kwargs: Any) -> Opening:
     """Open a statement that the driver executes once, or with many sets of parameters."""
     context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
     if context.executemany:
         return many(args, kwargs)
-    link = link_of(args[0])
+    link = _link_of(args[0])
     text, parameters = context.statement, context.parameters[0]
     return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, context
 
@@ -215,7 +219,7 @@ def single(args: Any, kwargs: Any) -> Opening:
 def many(args: Any, kwargs: Any) -> Opening:
     """Open a statement with many sets of parameters, whether the driver or SQLAlchemy divides them."""
     context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
-    link = link_of(args[0])
+    link = _link_of(args[0])
     sets = context.parameters
     size = len(sets)
     plan = link.plans.plan(context.statement, "" if size == 1 else BATCH, bool(sets and sets[0]))
@@ -226,7 +230,7 @@ def default(args: Any, kwargs: Any) -> Opening:
     """Open a statement that SQLAlchemy itself executes for a column's default, such as a sequence."""
     text = args[_STATEMENT] if len(args) > _STATEMENT else kwargs["statement"]
     parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
-    link = link_of(args[0])
+    link = _link_of(args[0])
     return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, None
 
 

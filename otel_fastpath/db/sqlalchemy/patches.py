@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from otel_fastpath.db.sqlalchemy import hooks, pool_hooks
-from otel_fastpath.patching.patch import Patch
+from otel_fastpath.db.sqlalchemy.engines import DATABASE
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_REQUIRES: Final = ("sqlalchemy>=2.0,<2.2",)
 _POOL: Final = "connect and select"
-
-
-def _patch(name: str, target: str, why: str, hook: Callable[[Any], Any], budget: str) -> Patch:
-    # Below "sqlalchemy", so that it is applied once the whole package is imported.
-    return Patch(
-        name=f"sqlalchemy.{name}",
-        target=f"sqlalchemy:{target}",
-        why=why,
-        make=lambda original, _settings: hook(original),
-        requires=_REQUIRES,
-        budgets=(f"sqlalchemy, {budget}",),
-    )
 
 
 _ENDS: Final = "The end of a transaction is a span."
 
+# Below "sqlalchemy", so that they are applied once the whole package is imported.
 PATCHES: Final = tuple(
-    _patch(name, target, why, hook, budget)
+    DATABASE.patch(name, f"sqlalchemy:{target}", why, hook, budget, requires=("sqlalchemy>=2.0,<2.2",))
     for name, target, why, hook, budget in (
         (
             "execute",

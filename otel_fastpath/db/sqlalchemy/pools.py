@@ -20,12 +20,7 @@ _USAGE: Final = "db.client.connections.usage"
 
 
 class Watched(pools.WatchedPool):
-    """What is stored for one pool.
-
-    Args:
-        pool: The pool. This object is an attribute of it.
-        engine: The engine that it was used by.
-    """
+    """What is stored for one pool, as an attribute of it, with the engine that it was used by."""
 
     __slots__ = ("_engine", "_pool")
 

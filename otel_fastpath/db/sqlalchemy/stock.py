@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import metrics, trace
 
-from otel_fastpath.db.collected import CollectedAttributes
 from otel_fastpath.db.conventions import StableConventions
-from otel_fastpath.db.one_tracer import OneTracer
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.stand_ins import CollectedAttributes, OneTracer
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
@@ -55,15 +54,7 @@ class Read(NamedTuple):
 
 
 class StockConventions(StableConventions):
-    """What the stock instrumentation emits, under its own scope.
-
-    Args:
-        setup: The set-up, with the arguments that it was given.
-
-    Attributes:
-        comments: Whether it adds a comment to each statement.
-        stock: The functions of stock that it stands for.
-    """
+    """What the stock instrumentation emits, under its own scope."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(_STOCK)
@@ -125,13 +116,7 @@ class StockConventions(StableConventions):
         return self._its.tracer
 
     def listen(self, engine: Any, is_used: Callable[[], bool], known: Read | None) -> None:
-        """Let stock's own code run for the statements of an engine.
-
-        Args:
-            engine: The engine.
-            is_used: Returns whether it is to run now.
-            known: What was read of a connection of the engine before.
-        """
+        """Let stock's own code run for the statements of an engine, of which this is known, while it is used."""
         from sqlalchemy import event  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
         module, its = self._module, copy.copy(self._its)
@@ -174,13 +159,7 @@ class StockConventions(StableConventions):
         return dict(found)
 
     def comment(self, span: Any, connection: Any, context: Any) -> None:
-        """Add its comment to a statement, and to the span's attribute if it was told to.
-
-        Args:
-            span: The span of the statement.
-            connection: The connection.
-            context: SQLAlchemy's execution context of the statement.
-        """
+        """Add its comment to a statement, and to the span's attribute if it was told to."""
         values = self._its._get_commenter_data(connection)
         context.statement = comments.changed(
             lambda text: self._module._add_sql_comment(text, **values), context.statement

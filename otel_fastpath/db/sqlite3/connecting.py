@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import functools
 import sys
-from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import calls, cursors
-from otel_fastpath.db.connecting import tell_connect
-from otel_fastpath.db.dbapi.connections import around_command
+from otel_fastpath.db.calls import around_command
+from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.derived import Derived
 from otel_fastpath.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
-from otel_fastpath.patching.outcome import call_guarded, never_raises
+from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.db.calls import Opening
     from otel_fastpath.db.cursors import Driver
+    from otel_fastpath.db.servers import Server
 
-_PLACE: Final = "sqlite3's connect"
 # The position of the connection's class among the arguments of `connect`.
 _FACTORY_AT: Final = 5
 
@@ -155,21 +154,15 @@ CONNECTIONS: Final = Derived(
 
 def make_connect(original: Any) -> Any:
     """Wrap `sqlite3.connect`."""
+    wrapped = around_connect(DATABASE, _after_connect, _meant, original)
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
-        given = None if DATABASE.active is None else call_guarded(_PLACE, _with_factory, args, kwargs)
+        given = None if DATABASE.active is None else call_guarded(DATABASE.place, _with_factory, args, kwargs)
         if given is None:
             return original(*args, **kwargs)
         args, kwargs = given
-        start_ns = time_ns()
-        try:
-            connection = original(*args, **kwargs)
-        except BaseException as error:
-            _after_failure(start_ns, args, kwargs, error)
-            raise
-        _after_connect(start_ns, args, kwargs, connection)
-        return connection
+        return wrapped(*args, **kwargs)
 
     return connect
 
@@ -192,25 +185,20 @@ def _name(args: Any, kwargs: Any) -> Any:
     return args[0] if args else kwargs.get("database")
 
 
-@never_raises(_PLACE)
-def _after_connect(start_ns: int, args: Any, kwargs: Any, connection: Any) -> None:
+def _after_connect(connection: Any, args: Any, kwargs: Any, _start_ns: int) -> Server | None:
+    """Store the name of a connection; None: it is none of sqlite3's, or a function made it of the class in C."""
     import sqlite3  # noqa: PLC0415  # likewise
 
-    if not isinstance(connection, sqlite3.Connection):
-        return
+    if not isinstance(connection, sqlite3.Connection) or type(connection) is sqlite3.Connection:
+        return None
+    CONNECTIONS.over(connection)
     name = _name(args, kwargs)
-    if not CONNECTIONS.is_of(type(connection)):
-        if type(connection) is sqlite3.Connection:
-            # A function made it of the class in C.
-            return
-        CONNECTIONS.over(connection)
     setattr(connection, NAME, name)
     # What its `__init__` has executed was executed without the name.
     setattr(connection, LINK, None)
-    tell_connect(DATABASE, start_ns, server_named(name))
+    return server_named(name)
 
 
-@never_raises(_PLACE)
-def _after_failure(start_ns: int, args: Any, kwargs: Any, error: BaseException) -> None:
+def _meant(args: Any, kwargs: Any) -> Server:
     name = _name(args, kwargs)
-    tell_connect(DATABASE, start_ns, server_named(name if isinstance(name, (str, bytes)) else None), error)
+    return server_named(name if isinstance(name, (str, bytes)) else None)

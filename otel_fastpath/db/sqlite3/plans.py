@@ -51,7 +51,7 @@ DATABASE: Final = Database(
     status_code=lambda error: getattr(error, "sqlite_errorname", None),
     connection=lambda held: getattr(held, "connection", held),
     link=LINK,
-    stock=StockConventions,
+    stock=lambda setup: StockConventions(setup, "sqlite3", keywords_read=("tracer_provider",)),
     make_plans=Plans,
     drivers=("pysqlite", "aiosqlite"),
 )

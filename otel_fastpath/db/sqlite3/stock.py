@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from otel_fastpath.db.dbapi import stock
 
 if TYPE_CHECKING:
     from otel_fastpath.db.servers import Server
-    from otel_fastpath.wrapping.library import Setup
-
-_STOCK: Final = "opentelemetry.instrumentation.sqlite3"
-
-
-def given_keywords(_instrumentor: Any) -> dict[str, Any]:
-    """The keyword arguments that the stock instrumentor was given."""
-    return stock.given_keywords(sys.modules["sqlite3"].connect)
 
 
 class StockConventions(stock.StockConventions):
     """What the stock instrumentation emits, under its own scope."""
-
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup, _STOCK, "sqlite3", ("tracer_provider",))
 
     def nameless(self, server: Server) -> str:
         # It does not know the database.

@@ -25,15 +25,7 @@ _RESPONSE: Final = "/responses/"
 
 
 class ByStock:
-    """Stock's wrappers of the client's methods, called with what a request has.
-
-    Args:
-        keywords: The arguments that stock's instrumentor was given.
-        providers: The providers.
-
-    Attributes:
-        functions: The functions of stock that ours stands for.
-    """
+    """Stock's wrappers of the client's methods, called with what a request has; ours stands for its `functions`."""
 
     def __init__(self, keywords: Mapping[str, Any], providers: Mapping[str, Any]) -> None:
         self._given = {**providers, "completion_hook": keywords.get("completion_hook")}

@@ -275,17 +275,7 @@ def new_call() -> OpenAICall:
 def begin(
     call: OpenAICall, telemetry: OpenAITelemetry, client: OpenAI | AsyncOpenAI, options: FinalRequestOptions
 ) -> bool:
-    """Begin a call.
-
-    Args:
-        call: What `new_call` made.
-        telemetry: The `telemetry.OpenAITelemetry` that records it.
-        client: The client that makes the call.
-        options: The client's `FinalRequestOptions`.
-
-    Returns:
-        Whether it has begun; False if it is not instrumented, or after an error in our code.
-    """
+    """Begin a call; False if it is not instrumented, or after an error in our code."""
     try:
         # A client that Logfire instruments has its span.
         if is_suppressed() or getattr(client, "_is_instrumented_by_logfire", False) is True:

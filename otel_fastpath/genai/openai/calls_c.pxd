@@ -4,29 +4,10 @@ import cython
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 from otel_fastpath.genai.openai.prepared_calls_c cimport PreparedCalls, CallMetrics, Target
 
-cdef object perf_counter
-cdef object NonRecordingSpan
-cdef object _SPAN_KEY
-cdef object INVALID_SPAN
-cdef object Status
-cdef object StatusCode
-cdef object faults
-cdef object absorb_during
-cdef object named
-cdef object _END
-cdef object CONVERSATION
-cdef object ERROR_TYPE
-cdef object INPUT_TOKENS
-cdef object OUTPUT_TOKENS
-cdef object RESPONSE_MODEL
-cdef object STREAM
-cdef object TIME_TO_FIRST_CHUNK
 cdef tuple _ERROR_AND_MODEL
-cdef object OTHER_ERROR
 cdef object ABANDONED
 cdef object RAW
 cdef dict _metrics_globals
-
 
 cdef class OpenAICall:
     cdef public PreparedCalls _calls

@@ -44,12 +44,7 @@ class ContentShape:
 
 
 class Captured:
-    """The content of one call.
-
-    Args:
-        shape: How to read it.
-        body: The body of the request: the client's own copy of what the caller passed.
-    """
+    """The content of one call; the body of the request is the client's own copy of what the caller passed."""
 
     __slots__ = ("_kept", "_outputs", "_parts", "shape")
 

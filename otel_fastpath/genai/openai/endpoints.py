@@ -195,12 +195,7 @@ _EACH: Final = 1024
 
 
 def endpoint_of(method: str, url: str) -> Endpoint:
-    """The endpoint of a request.
-
-    Args:
-        method: As the client has it: "post".
-        url: The path below the base URL, or a whole URL.
-    """
+    """The endpoint of a request to a path below the base URL, or to a whole URL."""
     found = TABLE.get((method, url))
     if found is not None:
         return found

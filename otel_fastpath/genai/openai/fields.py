@@ -14,11 +14,7 @@ __all__ = ["Loose", "field", "items", "kind_of", "text", "tolerant", "whole"]
 
 
 class Loose:
-    """A model or dict in which every missing field is None, also in everything nested in it.
-
-    Args:
-        own: The model or dict.
-    """
+    """A model or dict in which every missing field is None, also in everything nested in it."""
 
     __slots__ = ("_own",)
 

@@ -74,11 +74,7 @@ def output(role: str, parts: list[dict[str, Any]], reason: str | None) -> Messag
 
 
 def chat_outputs(choices: Iterable[tuple[Any, ...]]) -> list[Message]:
-    """The output messages of a chat completion.
-
-    Args:
-        choices: The role, content, refusal, tool calls and finish reason of each choice.
-    """
+    """The output messages, given the role, content, refusal, tool calls and finish reason of each choice."""
     return [
         output(role or "", said(content, refusal, tool_calls), chat_reason(reason))
         for role, content, refusal, tool_calls, reason in choices

@@ -57,25 +57,8 @@ class Target:
     """
 
     __slots__ = (
-        "_by_values",
-        "_kept",
-        "_labels",
-        "endpoint",
-        "error",
-        "fixed",
-        "has_result",
-        "histograms",
-        "is_fetched",
-        "is_inference",
-        "more",
-        "name",
-        "nests",
-        "options",
-        "request",
-        "result",
-        "series_names",
-        "shape",
-        "start",
+        *("_by_values", "_kept", "_labels", "endpoint", "error", "fixed", "has_result", "histograms", "is_fetched"),
+        *("is_inference", "more", "name", "nests", "options", "request", "result", "series_names", "shape", "start"),
         "started",
     )
 

@@ -2,10 +2,6 @@
 from otel_fastpath.wrapping.replacements_c cimport Replacements
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
-cdef object SpanKind
-cdef object Cache
-cdef object getsizeof
-cdef object TOKEN_TYPE
 cdef int _EACH
 cdef dict _NO_BODY
 cdef int _LARGEST_SERIES

@@ -94,13 +94,7 @@ def read(holder: object, rules: tuple[tuple[str, Any, int], ...], attributes: di
 
 
 def read_body(body: dict[str, object], rules: dict[str, tuple[Any, int]], attributes: dict[str, object]) -> None:
-    """Set the attributes that follow from a request's body.
-
-    Args:
-        body: The request's body.
-        rules: Key -> as in `read`, without the field's name.
-        attributes: The attributes to set.
-    """
+    """Set the attributes that follow from a request's body, by rules as in `read` without the field's name."""
     for key, value in body.items():
         if value is not None:
             rule = rules.get(key)

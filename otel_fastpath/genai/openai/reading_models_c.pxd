@@ -1,10 +1,7 @@
 # C types for the compiled twin of reading_models.py.
 import cython
 
-cdef object _MOST_TOKENS
 cdef int _DEEPEST
-cdef object _TEXT
-cdef object copy
 cdef int CALL
 cdef int CHAT
 cdef int OTHERWISE

@@ -4,8 +4,6 @@ import cython
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 from otel_fastpath.genai.openai.calls_c cimport OpenAICall
 
-cdef object perf_counter
-cdef object faults
 cdef int NONE
 
 cdef class Reading:

@@ -49,16 +49,7 @@ class RealtimeConnection:
     """
 
     __slots__ = (
-        "_call",
-        "_context",
-        "_lost",
-        "_name",
-        "_said",
-        "_span",
-        "_start",
-        "_started",
-        "_telemetry",
-        "_told",
+        *("_call", "_context", "_lost", "_name", "_said", "_span", "_start", "_started", "_telemetry", "_told"),
         "is_over",
     )
 
@@ -234,14 +225,7 @@ class OpenSession(RealtimeConnection):
 
 @never_raises("the beginning of an OpenAI websocket")
 def begin(telemetry: OpenAITelemetry | None, operation: str, manager: Any, owner: str) -> RealtimeConnection | None:
-    """Begin a session; None if it is not instrumented, or after an error in our code.
-
-    Args:
-        telemetry: The telemetry that records it.
-        operation: The client's name for it.
-        manager: The object that the client's `connect` returned.
-        owner: The name of the class that has its attributes.
-    """
+    """Begin a session; None if it is not instrumented, or after an error in our code."""
     if telemetry is None or skeleton.is_suppressed():
         return None
     own = vars(manager)

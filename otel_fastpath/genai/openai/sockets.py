@@ -76,12 +76,7 @@ def _make_async_enter(operation: str, owner: str, original: Any, _settings: Conf
 
 
 class Followed:
-    """A connection whose methods are replaced by ours until its session is over.
-
-    Args:
-        session: The session.
-        connection: The client's.
-    """
+    """A connection whose methods are replaced by ours until its session is over."""
 
     __slots__ = ("_connection", "_lost", "_put", "session")
 

@@ -8,11 +8,7 @@ from typing import Any
 
 
 class KnownProvider:
-    """A provider that returns the existing tracer, logger and histograms of a `TelemetryHandler`.
-
-    Args:
-        handler: The handler.
-    """
+    """A provider that returns the existing tracer, logger and histograms of a `TelemetryHandler`."""
 
     def __init__(self, handler: Any) -> None:
         self._handler = handler

@@ -201,12 +201,7 @@ class OpenAITelemetry:
         return attributes
 
     def publish(self, call: Any, which: tuple[str, ...]) -> None:
-        """Add to the `util.genai` call around this one what this call would have reported itself.
-
-        Args:
-            call: The `calls.OpenAICall`.
-            which: The attributes that its metrics would have had.
-        """
+        """Add to the `util.genai` call around this one what this call and its metrics would have reported."""
         attributes = call.attributes
         own = {name: attributes[name] for name in which if name not in ERROR_AND_MODEL and name in attributes}
         hooks.publish(call.outer, attributes, own, call.captured, self.settings.hook)

@@ -7,29 +7,14 @@ from otel_fastpath.logs.records.record_c cimport RecordState
 from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
 
 cdef Py_ssize_t maxsize
-cdef object LogRecord
-cdef object BoundedAttributes
-cdef object ReadWriteLogRecord
-cdef object INVALID_SPAN_CONTEXT
-cdef object NonRecordingSpan
-cdef object Span
-cdef object SpanContext
-cdef object faults
-cdef object Sights
-cdef object refuse
-cdef object is_standard
-cdef object snapshot
 cdef dict _api_globals
 cdef dict _attributes_globals
 cdef str PLAN
 cdef frozenset _ATOMS
 cdef tuple _METHODS
-cdef object _sights
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS
-cdef object _make_plan
-cdef object _record_class
 
 cdef class Backoff:
     cdef public int closed
@@ -71,9 +56,6 @@ cdef send(
     object event_name,
     object exception,
 )
-
-cdef object copied
-
 
 @cython.locals(kept=dict)
 cdef dict cleaned(dict attributes, Py_ssize_t longest)

@@ -3,7 +3,6 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object faults
 cdef str _PLACE
 cdef str _LOGGERS
 cdef Py_ssize_t _MOST_LOGGERS

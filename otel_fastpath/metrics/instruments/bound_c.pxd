@@ -3,7 +3,6 @@ import cython
 
 from otel_fastpath.metrics.instruments.series_c cimport Series
 
-cdef object faults
 cdef list _find
 
 cdef class Bound:

@@ -3,21 +3,8 @@ import cython
 
 from otel_fastpath.metrics.instruments.series_c cimport SeriesCell
 
-cdef object getrandbits
-cdef object get_current
-cdef object Exemplar
-cdef object get_current_span
-cdef object INVALID_SPAN
-cdef object NonRecordingSpan
-cdef object SpanContext
-cdef object faults
 cdef dict _instrument_globals
 cdef tuple _FIELDS
-cdef object _VALUE
-cdef object _TIME
-cdef object _ATTRIBUTES
-cdef object _SPAN
-cdef object _TRACE
 
 cdef int _OFFER
 cdef int _SIMPLE

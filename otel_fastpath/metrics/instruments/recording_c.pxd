@@ -5,16 +5,8 @@ from otel_fastpath.trace.spans.identity_c cimport Identity
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.metrics.instruments.series_c cimport SeriesCell, Recorder, Series
 
-cdef object get_current
-cdef object Measurement
-cdef object faults
-cdef object hold_locks
 cdef dict inside
-cdef object is_inside
-cdef object record_as_stock
 cdef frozenset _PLAIN
-cdef object _MOST
-cdef object _LEAST
 cdef Facts _recording
 cdef Recorder _NO_RECORDER
 cdef list _make_recorder

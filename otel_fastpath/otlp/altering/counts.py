@@ -76,11 +76,7 @@ def add_logged(field: str, number: int) -> None:
 
 
 def report(meter_provider: Any = None) -> None:
-    """Report the counts from now on.
-
-    Args:
-        meter_provider: The meter provider; by default the global one, which may also be set later.
-    """
+    """Report the counts from now on, by default to the global meter provider, which may also be set later."""
     global _is_reported
     _is_reported = True
     if not _providers.add(meter_provider):

@@ -57,12 +57,7 @@ Rule = Callable[[Any, Walk, str], Any]
 
 
 class Altered:
-    """An object with other values in some of its fields, for stock's encoder.
-
-    Args:
-        owner: The object, which remains as it is.
-        fields: The fields by name.
-    """
+    """An object with other values in some of its fields, for stock's encoder."""
 
     def __init__(self, owner: Any, fields: dict[str, Any]) -> None:
         vars(self).update(fields)
@@ -125,11 +120,7 @@ def leave_out(fields: Fields, why: Exception) -> None:
 
 
 def count_left_out(pairs: Iterable[tuple[str, Any, Any]]) -> None:
-    """Count the attributes that stock left out, each of which it has logged.
-
-    Args:
-        pairs: The names of the fields, the attributes that were to be encoded, and those that are encoded.
-    """
+    """Count the attributes that stock left out, each of which it has logged: of those given, those not encoded."""
     try:
         for name, given, sent in pairs:
             counts.add_logged(name, len(given or ()) - len(sent))

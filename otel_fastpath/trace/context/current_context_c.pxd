@@ -1,21 +1,11 @@
 # C types for the compiled twin of current_context.py.
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object _context_api
-cdef object Context
-cdef object _SPAN_KEY
-cdef object faults
-cdef object _trace_api
-cdef object _propagation
-cdef object as_defined
 cdef Facts _reading
 cdef Facts _reading_span
 cdef Facts _attaching
 cdef Facts _setting
 cdef Facts _detaching
-cdef object _runtime
-cdef object _variable
-cdef object _RESTORING
 
 cpdef current()
 cpdef span_in(object context)

@@ -1,14 +1,8 @@
 # C types for the compiled twin of current_span.py.
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object faults
-cdef object _trace_api
-cdef object INVALID_SPAN
-cdef object NonRecordingSpan
 cdef dict _trace_globals
-cdef object _INTERNAL
 cdef frozenset _WITHOUT_EFFECT
-cdef object as_defined
 cdef Facts _using
 
 cdef bint is_known_use_span(object stock) except -1

@@ -3,13 +3,7 @@ import cython
 
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
 
-cdef object NonRecordingSpan
-cdef object wraps
 cdef str SWITCH
-cdef object Span
-cdef object Status
-cdef object StatusCode
-cdef object faults
 
 cdef decorate(object scope, object func)
 

@@ -4,9 +4,6 @@ import cython
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
 
-
-cdef object faults
-
 cdef class TracerPlan:
     cdef public frozenset as_is
     cdef public bint asks

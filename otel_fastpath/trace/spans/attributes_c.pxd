@@ -1,12 +1,6 @@
 # C types for the compiled twin of attributes.py.
 import cython
 
-cdef object BoundedAttributes
-cdef object Lazy
-cdef object DROPPED
-cdef object FAILED
-cdef object Mapping
-cdef object MappingProxyType
 cdef object LEAVE
 
 cdef frozen(object key, object value, Py_ssize_t longest, object clean)

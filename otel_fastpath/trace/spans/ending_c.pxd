@@ -5,12 +5,9 @@ from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue, TracerPlan
 from otel_fastpath.trace.spans.recorded_c cimport Recorded, SpanState
 
-cdef object _sdk_trace
 cdef dict _sdk_globals
 cdef object BATCH
-cdef object BatchProcessor
 cdef Facts _end_facts
-cdef object faults
 cdef int _BEGUN
 cdef int _ENDED
 cdef int _MEASURED

@@ -5,15 +5,10 @@ from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport TracerPlan
 from otel_fastpath.trace.spans.recorded_c cimport EventState, SpanState
 
-cdef object _StockSpan
-cdef object _sdk_trace
 cdef dict _sdk_globals
 cdef Facts _keeping
 cdef Facts _adding
 cdef Facts _recording
-cdef object faults
-cdef object snapshot
-cdef object as_defined
 cdef Py_ssize_t maxsize
 
 @cython.locals(plan=TracerPlan, state=int)

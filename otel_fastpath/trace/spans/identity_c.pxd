@@ -1,9 +1,5 @@
 # C types for the compiled twin of identity.py.
 
-cdef object SpanContext
-cdef object getrandbits
-cdef object _128_BITS
-cdef object faults
 cdef tuple FLAGS
 cdef int INVALID
 cdef int REPLACED

@@ -5,13 +5,6 @@ from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.spans.identity_c cimport Identity
 from otel_fastpath.trace.planning.plan_c cimport TracerPlan
 
-cdef object MappingProxyType
-cdef object ReadableSpan
-cdef object DROPPED
-cdef object Lazy
-cdef object faults
-cdef object as_defined
-cdef object _stock_attributes
 cdef Facts _showing
 
 cdef class EventState:

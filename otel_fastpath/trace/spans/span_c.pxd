@@ -5,16 +5,7 @@ from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
 import cython
 
-cdef object Status
-cdef object StatusCode
-cdef object Lazy
 cdef bint FREE_THREADED
-cdef object _OK
-cdef object _UNSET_CODE
-cdef object faults
-cdef object _StockSpan
-cdef object _FinalSpan
-cdef object inspect
 cdef Facts _context_facts
 cdef Facts _several
 

@@ -162,7 +162,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "comment": (comments, "commented"),
         "server": (plans, "server_of"),
         "watched": (pools, "watched"),
-        "pool metrics": (pools, "_metrics"),
+        "pool metrics": (db_pools, "metrics_of"),
         "acquire": (db_pools, "calls"),
         "begin": (calls, "begin"),
     }

@@ -16,9 +16,9 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from psycopg import errors, sql
 
 from otel_fastpath.db import calls as db_calls
-from otel_fastpath.db import conventions, database
+from otel_fastpath.db import conventions, cursors, database
 from otel_fastpath.db import pools as db_pools
-from otel_fastpath.db.psycopg import connecting, hooks, pipelines, plans, pools, reading, texts, transactions
+from otel_fastpath.db.psycopg import connecting, pipelines, plans, pools, reading, texts
 from otel_fastpath.db.queries import comments
 from otel_fastpath.wrapping import call as calls
 
@@ -182,16 +182,15 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
         "text": (texts, "rendered"),
-        "query": (hooks, "query_of"),
+        "query": (cursors.Driver, "query_of"),
         "server": (connecting, "server_of"),
-        "meant": (connecting, "_meant"),
+        "meant": (connecting, "server_meant"),
         "submission": (pipelines, "_submission"),
         "note": (pipelines.Submission, "note"),
         "held": (pipelines.Submission, "_hold_open"),
         "declared": (reading, "_declared"),
-        "transaction": (transactions, "_begin"),
         "watched": (pools, "watched"),
-        "pool metrics": (pools, "_metrics"),
+        "pool metrics": (db_pools, "metrics_of"),
         "start of a pool": (pools, "_leave_trace"),
         "acquire": (db_pools, "calls"),
         "begin": (calls, "begin"),

@@ -27,13 +27,13 @@ _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
-    r"|serve|call|call_async|_open|process_\w+|_copying|_async_copying|handle|_end_further)$"
+    r"|serve|call|call_async|_open|process_\w+|copying|handle|_end_further)$"
 )
 _INSTEAD = {"otherwise", "_otherwise"}
 _DECORATOR = "never_raises"
 _WIDE = {"Exception", "BaseException"}
 # Arguments that must not raise, as the functions say that take them; the lines of what is given fail.
-_GIVEN = {"enter"}
+_GIVEN = {"enter", "during", "on_begin", "on_done", "on_failed"}
 _CANNOT_FAIL = {"type", "id", "callable", "get_ident", "isinstance", "default_timer", "perf_counter", "time_ns"}
 _CANNOT_FAIL |= {"__new__"}
 # The guards themselves: two of them raise again what asks the host to stop, which is no fault.

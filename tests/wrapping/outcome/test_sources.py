@@ -30,7 +30,6 @@ ALLOWED |= {
 # The beginning of each query: a guard of its own would be one more call.
 ALLOWED |= {
     ("db/calls.py", "enter"),
-    ("db/redis/hooks.py", "_enter_commands"),
 }
 # The one way itself, and what decides whether a wrapper is on.
 GUARDS = {"failure.py", "library.py"}
