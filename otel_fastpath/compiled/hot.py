@@ -24,6 +24,7 @@ TWINS: Final = (
     "genai.openai.reading_models_c",
     "genai.openai.reading_streams_c",
     "http.activations_c",
+    "http.client_c",
     "http.conventions_c",
     "http.environs_c",
     "http.outgoing_c",
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from otel_fastpath.genai.openai import reading_models as genai_openai_reading_models
     from otel_fastpath.genai.openai import reading_streams as genai_openai_reading_streams
     from otel_fastpath.http import activations as http_activations
+    from otel_fastpath.http import client as http_client
     from otel_fastpath.http import conventions as http_conventions
     from otel_fastpath.http import environs as http_environs
     from otel_fastpath.http import outgoing as http_outgoing

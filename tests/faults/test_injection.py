@@ -202,24 +202,20 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
         (
             "http/outgoing.py",
-            {"propagate", "suppress", "resume", "connecting", "end_connecting", "ResponsePlan.record"},
-        ),
-        (
-            "http/httpx/calls.py",
-            {"HttpxCalls.begin", "HttpxCalls.propagate", "HttpxCalls.record_response", "HttpxCalls.close"},
-        ),
-        (
-            "http/requests/hooks.py",
             {
-                "RequestsInstrumentation.begin",
-                "RequestsInstrumentation.record_response",
-                "RequestsInstrumentation.record_error",
+                *("propagate", "suppress", "resume", "connecting", "end_connecting"),
+                *(f"ClientCall.{name}" for name in ("try_enter", "connect", "suppress", "resume", "leave")),
             },
         ),
         (
-            "http/urllib3/hooks.py",
-            {"Urllib3Instrumentation.begin", "Urllib3Instrumentation.record_response", "Urllib3Instrumentation.end"},
+            "http/client.py",
+            {
+                f"ClientInstrumentation.{name}"
+                for name in ("begin", "propagate", "record_response", "response_of", "show", "measure", "record_error")
+            },
         ),
+        ("http/httpx/calls.py", {"HttpxInstrumentation.propagate"}),
+        ("http/urllib3/hooks.py", {"Urllib3Instrumentation.measure"}),
         (
             "http/aiohttp_client/calls.py",
             {"AiohttpClientInstrumentation.start", "AiohttpClientInstrumentation.finish"},

@@ -81,14 +81,11 @@ _HOLDERS = {
     "set_up": tuple(
         (f"http/{place}.py", name)
         for place, name in (
-            ("urllib3/hooks", "Urllib3Instrumentation"),
-            ("requests/hooks", "RequestsInstrumentation"),
-            ("httpx/set_up", "HttpxInstrumentation"),
+            ("client", "ClientInstrumentation"),
             ("aiohttp_client/calls", "AiohttpClientInstrumentation"),
             ("aiohttp_server/middleware", "_AiohttpServerInstrumentation"),
         )
     ),
-    "calls": (("http/httpx/calls.py", "HttpxCalls"),),
     "request": tuple(
         (f"http/{place}.py", name)
         for place, name in (
@@ -99,11 +96,14 @@ _HOLDERS = {
     ),
     "begun": tuple(
         (f"http/{place}.py", name)
-        for place, name in (("aiohttp_server/requests", "Request"), ("django/middleware", "DjangoRequest"))
+        for place, name in (
+            ("outgoing", "ClientCall"),
+            ("aiohttp_server/requests", "Request"),
+            ("django/middleware", "DjangoRequest"),
+        )
     ),
     "labels": (("http/series.py", "RequestLabels"),),
     "activation": (("http/activations.py", "Activation"),),
-    "answer": (("http/outgoing.py", "ResponsePlan"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
