@@ -21,16 +21,16 @@ from opentelemetry.util.http import (
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.http import kinds
-from otel_fastpath.http.conventions import is_suppressed
-from otel_fastpath.http.exclusions import search_of
-from otel_fastpath.http.outgoing import (
+from otel_fastpath.http.clients import kinds
+from otel_fastpath.http.clients.outgoing import (
     CallShape,
     CallShapes,
     ClientCall,
     ResponsePlan,
     propagate,
 )
+from otel_fastpath.http.conventions import is_suppressed
+from otel_fastpath.http.exclusions import search_of
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN

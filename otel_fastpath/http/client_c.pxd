@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.http.outgoing_c cimport CallShape, CallShapes, ClientCall, ResponsePlan
+from otel_fastpath.http.clients.outgoing_c cimport CallShape, CallShapes, ClientCall, ResponsePlan
 
 cdef object default_timer
 cdef object ERROR_TYPE

@@ -201,7 +201,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("db/cassandra/futures.py", {"end_with_response", "end_with_error", "after_submit"}),
         ("http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
         (
-            "http/outgoing.py",
+            "http/clients/outgoing.py",
             {
                 *("propagate", "suppress", "resume", "connecting", "end_connecting"),
                 *(f"ClientCall.{name}" for name in ("try_enter", "connect", "suppress", "resume", "leave")),
@@ -232,8 +232,16 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             "http/fastapi/requests.py",
             {"_chosen_or_none", "_start", "Request.fail", "Request.complete", "Request.close"},
         ),
-        ("http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),
-        ("http/activations.py", {"OpenActivation", "Activation.activate", "Activation.leave"}),
+        ("http/aiohttp_server/requests.py", {"AiohttpRequest.start", "AiohttpRequest.answer", "AiohttpRequest.fail"}),
+        ("http/server.py", {f"ServerRequest.{name}" for name in ("count", "uncount", "measure", "end")}),
+        ("http/server.py", {"stays_without"}),
+        (
+            "http/servers/activations.py",
+            {
+                "OpenActivation",
+                *(f"Activation.{each}" for each in ("activate", "deactivate", "suspend", "resume", "record", "leave")),
+            },
+        ),
         # `begin` is taken from a hot module there.
         ("genai/openai/patches.py", {"begin", "end_or_follow"}),
     ],

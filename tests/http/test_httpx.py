@@ -18,7 +18,7 @@ from opentelemetry.instrumentation import httpx as stock
 from opentelemetry.util.http import parse_excluded_urls
 
 from otel_fastpath import compiled
-from otel_fastpath.http import kinds
+from otel_fastpath.http.clients import kinds
 from otel_fastpath.patching import swap
 
 # Newer releases of openai bring httpx2.

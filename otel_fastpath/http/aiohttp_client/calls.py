@@ -10,8 +10,8 @@ from opentelemetry.instrumentation import aiohttp_client as stock
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.http.client import BEGINNING, ClientInstrumentation
-from otel_fastpath.http.outgoing import ClientCall, propagate, redacted
-from otel_fastpath.http.parents import activate, detach_token
+from otel_fastpath.http.clients.outgoing import ClientCall, propagate, redacted
+from otel_fastpath.http.scopes import activate, detach_token
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import restore
 from otel_fastpath.wrapping.starting import end_span
@@ -19,7 +19,7 @@ from otel_fastpath.wrapping.starting import end_span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.http.kinds import Seen
+    from otel_fastpath.http.clients.kinds import Seen
 
 _END = "the end of a call of aiohttp"
 _CLIENT = SpanKind.CLIENT

@@ -26,7 +26,7 @@ class _AiohttpServerInstrumentation:
 
     def __init__(self) -> None:
         self._core = hot.http_aiohttp_server_requests
-        self._series = hot.http_series.ApplicationMetrics
+        self._series = hot.http_servers_series.ApplicationMetrics
         self._requests: Any = None
 
     def make_request(self, urls: Any, request: Any) -> Any:
@@ -73,7 +73,7 @@ def make_factory() -> Callable[..., Any]:
                 response = await handler(request)
                 # If it is no response, this raises, as with stock.
                 begun.answer(response, response.status)
-                begun.end()
+                begun.end(None)
             except web.HTTPException as error:
                 begun.fail(error, error.status_code)
                 raise
@@ -81,7 +81,7 @@ def make_factory() -> Callable[..., Any]:
                 begun.fail(error, -1)
                 raise
             finally:
-                begun.end()
+                begun.end(None)
             return response
 
         return middleware

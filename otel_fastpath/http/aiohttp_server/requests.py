@@ -1,11 +1,10 @@
 """The spans and metrics of aiohttp.web's requests. Plain Python; compiled as `requests_c`.
 
-As in `http.environs`, what many requests have in common is made once, by stock's own function.
+As in `http.servers.environs`, what many requests have in common is made once, by stock's own function.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -21,16 +20,14 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, needs_redaction
-from otel_fastpath.http.parents import activate, detach_token
 from otel_fastpath.http.propagators import w3c_reader
-from otel_fastpath.http.responses import ResponseTelemetry
-from otel_fastpath.http.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.server import ServerRequest, put_captured
+from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING
-from otel_fastpath.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
@@ -78,7 +75,7 @@ class Requests:
         self.has_new = _report_new(mode)
         self._kept: dict[Any, AiohttpShape] = {}
 
-    def make_request(self, request: Any) -> Request:
+    def make_request(self, request: Any) -> AiohttpRequest:
         """The request, not begun yet."""
         target = request.path_qs
         agent = request.headers.get("User-Agent")
@@ -107,11 +104,9 @@ class Requests:
             self._put(attributes, shape, request, target)
             attributes[HTTP_ROUTE] = route
             name = f"{shape.method} {route}" if route else shape.method
-        begun = Request(self.has_old, self.has_new)
-        begun.series, begun.labels, begun.route = self.series, labels, route
+        begun = AiohttpRequest(self.has_old, self.has_new, self.series, labels)
         begun.name, begun.attributes = name, attributes
-        begun.span = begun.token = None
-        begun.is_counted, begun.is_over = False, True
+        begun.route = route if self.has_new else None
         return begun
 
     def _put(self, attributes: dict[str, Any], shape: AiohttpShape, request: Any, target: str) -> None:
@@ -147,111 +142,54 @@ class Requests:
         return shape
 
 
-class Request(ResponseTelemetry):
+class AiohttpRequest(ServerRequest):
     """A request whose span is the current one.
 
     Attributes:
         attributes: Those of the span at its start.
-        is_counted: Whether it is among the active requests.
-        is_over: Whether there is no span to be ended.
-        labels: The attributes of the metrics.
         name: The name of the span.
-        route: The route.
-        series: The metrics.
-        span: The span; None before it has started.
-        started: When it began.
-        token: Takes back the span as the current one.
     """
 
-    __slots__ = (
-        *("attributes", "is_counted", "is_over", "labels", "name", "route", "series", "span", "started"),
-        "token",
-    )
+    __slots__ = ("attributes", "name")
 
     attributes: dict[str, Any]
-    is_counted: bool
-    is_over: bool
-    labels: RequestLabels
     name: str
-    route: str
-    series: ApplicationMetrics
-    span: Any
-    started: float
-    token: Any
 
     def start(self, tracer: Any, request: Any) -> None:
         """Start the span, and make it the current one; after an error, the request has no telemetry."""
+        activation = self.activation
         try:
-            self.is_over = False
-            span = self.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
-            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
-                span.set_attributes(stock.collect_request_headers_attributes(request))
-            self.token = activate(span)
-            self.started = perf_counter()
-            self.is_counted = True
-            self.labels.count(1, _PLACE)
+            activation.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
+            put_captured(activation.span, REQUEST_HEADERS, stock.collect_request_headers_attributes, request)
+            activation.activate()
+            self.count()
         except Exception as error:
             faults.absorb_any(_PLACE, error)
-            self._leave()
-            self.is_over = True
+            self.uncount()
+            activation.leave(None)
 
     def answer(self, response: Any, code: Any) -> None:
         """Put a response with this status on the span."""
-        if self.is_over or self.span is None:
+        if not self.is_counted:
             return
         try:
-            self.put(self.span, code, str(code))
-            if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
-                self.span.set_attributes(stock.collect_response_headers_attributes(response))
+            span = self.activation.span
+            self.put(span, code, str(code))
+            put_captured(span, RESPONSE_HEADERS, stock.collect_response_headers_attributes, response)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
-        if self.is_over or self.span is None:
+        if not self.is_counted:
             return
         try:
-            self.put(self.span, code, type(error).__qualname__ if code < 0 else str(code))
+            span = self.activation.span
+            self.put(span, code, type(error).__qualname__ if code < 0 else str(code))
             if code < 0 or isinstance(error, web.HTTPServerError):
-                self.span.record_exception(error)
+                span.record_exception(error)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
-
-    def end(self) -> None:
-        """End the request: what was not done yet."""
-        is_counted, self.is_counted = self.is_counted, False
-        try:
-            if is_counted:
-                # The span is the current one, for exemplars.
-                self._measure()
-        finally:
-            self._leave()
-
-    def _measure(self) -> None:
-        """Record the duration, and that the request is no longer active."""
-        try:
-            route = self.route if self.has_new else None
-            seconds = perf_counter() - self.started
-            self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
-        finally:
-            self.labels.count(-1, _PLACE)
-
-    def _leave(self) -> None:
-        """Restore the context, and end the span."""
-        try:
-            if self.token is not None:
-                detach_token(self.token)
-                self.token = None
-        finally:
-            if not self.is_over and self.span is not None:
-                self.is_over = True
-                try:
-                    end_span(self.span, _PLACE)
-                except BaseException:
-                    self.is_over = not self.span.is_recording()
-                    raise
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import cython
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.http.asgi.requests_c cimport Request
 from otel_fastpath.http.asgi.shapes_c cimport Description, ScopeShape
-from otel_fastpath.http.series_c cimport ApplicationMetrics
+from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
 
 cdef object functools
 cdef object sys

@@ -19,7 +19,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.http.fastapi.instruments import ApplicationInstruments, kept_for
 from otel_fastpath.http.fastapi.scopes import query_of, read, server_attributes
 from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_provider
-from otel_fastpath.http.parents import detach_token, make_current
+from otel_fastpath.http.scopes import detach_token, make_current
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN

@@ -11,7 +11,7 @@ from opentelemetry.propagate import inject
 from opentelemetry.util.http import normalise_request_header_name
 
 from otel_fastpath.http.client import BEGINNING, ClientInstrumentation
-from otel_fastpath.http.outgoing import CallShape, ClientCall, ResponsePlan, has_no_sdk, propagated, redacted
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, has_no_sdk, propagated, redacted
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from otel_fastpath.http.kinds import Seen
+    from otel_fastpath.http.clients.kinds import Seen
 
 # A header that is captured to see where captured headers come.
 _MARK = "otel-fastpath-mark"

@@ -15,12 +15,12 @@ from requests.models import Response
 from requests.structures import CaseInsensitiveDict
 
 from otel_fastpath.http.client import ClientInstrumentation
-from otel_fastpath.http.outgoing import CallShape, ClientCall, redacted
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.http.kinds import Seen
+    from otel_fastpath.http.clients.kinds import Seen
 
 _HTTP_1_1 = 11
 # A longer header is examined for each call.

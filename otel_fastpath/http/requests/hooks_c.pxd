@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.http.client_c cimport ClientInstrumentation
-from otel_fastpath.http.outgoing_c cimport CallShape, ClientCall
+from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall
 
 cdef object Response
 cdef object CaseInsensitiveDict

@@ -9,11 +9,11 @@ from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.instrumentation import urllib3 as stock
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.http import kinds
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.client import ClientInstrumentation
+from otel_fastpath.http.clients import kinds
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, redacted
 from otel_fastpath.http.conventions import METHODS
-from otel_fastpath.http.outgoing import CallShape, ClientCall, ResponsePlan, redacted
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep

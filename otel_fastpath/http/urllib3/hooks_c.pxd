@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.http.client_c cimport ClientInstrumentation
-from otel_fastpath.http.outgoing_c cimport CallShape, ClientCall, ResponsePlan
+from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall, ResponsePlan
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
 cdef object stock

@@ -56,7 +56,7 @@ _TRUSTED = {
     "db/not_begun.py": {"_resumed"},
     # Its attribute is the `new_query` above.
     "db/database.py": {"Database.new_query"},
-    "http/activations.py": {"OpenActivation"},
+    "http/servers/activations.py": {"OpenActivation"},
     # It only sets the class of an object.
     "compiled/helpers.py": {"drop_finalizer"},
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
@@ -92,18 +92,20 @@ _HOLDERS = {
             ("asgi/requests", "Request"),
             ("fastapi/requests", "Request"),
             ("wsgi/middleware", "WsgiRequest"),
+            ("server", "ServerRequest"),
         )
     ),
     "begun": tuple(
         (f"http/{place}.py", name)
         for place, name in (
-            ("outgoing", "ClientCall"),
-            ("aiohttp_server/requests", "Request"),
+            ("clients/outgoing", "ClientCall"),
+            ("server", "ServerRequest"),
+            ("aiohttp_server/requests", "AiohttpRequest"),
             ("django/middleware", "DjangoRequest"),
         )
     ),
-    "labels": (("http/series.py", "RequestLabels"),),
-    "activation": (("http/activations.py", "Activation"),),
+    "labels": (("http/servers/series.py", "RequestLabels"),),
+    "activation": (("http/servers/activations.py", "Activation"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (

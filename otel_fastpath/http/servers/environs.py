@@ -30,7 +30,7 @@ from otel_fastpath.patching.stock import UNKNOWN
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
-    from otel_fastpath.http.series import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels
     from otel_fastpath.patching.stock import Stock
 
 # A path that `request_uri` does not have to quote.
@@ -205,6 +205,12 @@ class EnvironShapes:
         shape = EnvironShape(key[0], self._labels_of(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape
+
+
+def name_span(method: str, environ: dict[str, Any]) -> str:
+    """The name of the span of a request with a known method, after its path."""
+    path = environ.get("PATH_INFO", "").strip()
+    return f"{method} {path}" if path else method
 
 
 def _put(attributes: dict[str, Any], name: str, value: Any) -> None:

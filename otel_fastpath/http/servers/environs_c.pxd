@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.http.series_c cimport RequestLabels, ApplicationMetrics
+from otel_fastpath.http.servers.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object _is_plain
 cdef object request_uri
@@ -55,6 +55,8 @@ cdef class EnvironShapes:
     cdef RequestLabels _labels_of(self, dict attributes)
     cdef tuple _uncommon(self, dict environ)
     cdef EnvironShape _new_shape(self, tuple key, dict environ)
+
+cpdef name_span(str method, dict environ)
 
 cdef _put(dict attributes, object name, object value)
 
