@@ -19,7 +19,6 @@ from opentelemetry.util.http import (
     normalise_response_header_name,
 )
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.clients import kinds
 from otel_fastpath.http.clients.outgoing import (
@@ -29,11 +28,10 @@ from otel_fastpath.http.clients.outgoing import (
     ResponsePlan,
     propagate,
 )
-from otel_fastpath.http.conventions import is_suppressed
+from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.exclusions import search_of
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,13 +54,13 @@ class ClientInstrumentation:
     """
 
     __slots__ = (
-        *("_facts", "_stock", "captured_request", "captured_response", "excluded", "has_hooks", "is_new"),
+        *("_stock", "captured_request", "captured_response", "excluded", "has_hooks", "is_new"),
         *("is_suppressing", "mode", "new", "old", "request_hook", "response_class", "response_hook", "sensitive"),
         *("shapes", "shows_peer", "tracer"),
     )
 
     def __init__(self, patch: str, given: Mapping[str, Any], response_class: Any = object) -> None:
-        self._stock, self._facts = STOCK[patch], Facts(UNKNOWN)
+        self._stock = StockFunctions(STOCK[patch])
         self.response_class = response_class
         self.is_suppressing = self.shows_peer = False
         self.tracer = given.get("tracer")
@@ -87,7 +85,7 @@ class ClientInstrumentation:
             stock's own code has to run the call.
         """
         try:
-            if not (self._facts.hold() or self._stock.holds_again(self._facts)):
+            if not self._stock.hold():
                 return NotImplemented
             return None if is_suppressed() else self.prepare(subject, args, kwargs)
         except Exception as error:

@@ -1,7 +1,7 @@
 # C types for the compiled twin of client.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, CallShapes, ClientCall, ResponsePlan
 
 cdef object default_timer
@@ -15,8 +15,7 @@ cdef object BEGINNING
 cdef object _END
 
 cdef class ClientInstrumentation:
-    cdef Facts _facts
-    cdef object _stock
+    cdef StockFunctions _stock
     cdef public object captured_request
     cdef public object captured_response
     cdef public object excluded

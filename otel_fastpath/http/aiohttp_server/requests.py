@@ -16,46 +16,25 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.trace import SpanKind
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, needs_redaction
+from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
 from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.http.server import ServerRequest, put_captured
+from otel_fastpath.http.servers.environs import EnvironShape
 from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
 _PLACE = "the aiohttp.web middleware"
 _SERVER = SpanKind.SERVER
-_COLLECTING = COLLECTING["aiohttp_server"]
-_collected = Facts(UNKNOWN)
+_collecting = StockFunctions(COLLECTING["aiohttp_server"])
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
-
-
-class AiohttpShape:
-    """What requests have in common.
-
-    Attributes:
-        method: The method in the names of spans.
-        labels: The labels of the metrics.
-        template: The attributes, without values for the target and the URL, and with the route of another request.
-        prefix: The beginning of the URL, up to the path.
-    """
-
-    __slots__ = ("labels", "method", "prefix", "template")
-
-    def __init__(self, method: str, labels: RequestLabels, template: dict[str, Any], prefix: str) -> None:
-        self.method = method
-        self.labels = labels
-        self.template = template
-        self.prefix = prefix
 
 
 class Requests:
@@ -73,7 +52,7 @@ class Requests:
         self._mode = mode
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
-        self._kept: dict[Any, AiohttpShape] = {}
+        self._kept: dict[Any, EnvironShape] = {}
 
     def make_request(self, request: Any) -> AiohttpRequest:
         """The request, not begun yet."""
@@ -81,10 +60,9 @@ class Requests:
         agent = request.headers.get("User-Agent")
         key = (request.method, request.scheme, request.host, agent, request.version)
         shape = None
-        is_known = _collected.hold() or _COLLECTING.holds_again(_collected)
         # Any other target is not simply put behind the host; a whole URL as the target has a host of its own.
         if (
-            is_known
+            _collecting.hold()
             and target[:1] == "/"
             and target[:2] != "//"
             and "/." not in target
@@ -109,7 +87,7 @@ class Requests:
         begun.route = route if self.has_new else None
         return begun
 
-    def _put(self, attributes: dict[str, Any], shape: AiohttpShape, request: Any, target: str) -> None:
+    def _put(self, attributes: dict[str, Any], shape: EnvironShape, request: Any, target: str) -> None:
         if self.has_old:
             attributes[HTTP_TARGET] = target
             attributes[HTTP_URL] = shape.prefix + target
@@ -121,7 +99,7 @@ class Requests:
             else:
                 del attributes[URL_QUERY]
 
-    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> AiohttpShape | None:
+    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> EnvironShape | None:
         method, scheme, host, agent, _ = key
         texts = [text for text in (method, scheme, host, agent) if text is not None]
         # Of other methods, an environment variable decides.
@@ -137,7 +115,8 @@ class Requests:
             template[name] = "" if name in _OF_A_REQUEST else value
             if name == URL_PATH:
                 template[URL_QUERY] = ""
-        shape = AiohttpShape(method, self.series.labels(_without_route(found)), template, url[: len(url) - len(target)])
+        labels = self.series.labels(_without_route(found))
+        shape = EnvironShape(method, labels, template, url[: len(url) - len(target)], has_target=True)
         keep(self._kept, key, shape)
         return shape
 

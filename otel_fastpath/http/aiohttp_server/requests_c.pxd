@@ -1,8 +1,9 @@
 # C types for the compiled twin of requests.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
+from otel_fastpath.http.servers.environs_c cimport EnvironShape
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
 from otel_fastpath.http.server_c cimport ServerRequest
 
@@ -19,17 +20,10 @@ cdef object needs_redaction
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object faults
-cdef object _COLLECTING
-cdef Facts _collected
+cdef StockFunctions _collecting
 cdef object _PLACE
 cdef object _SERVER
 cdef object _OF_A_REQUEST
-
-cdef class AiohttpShape:
-    cdef public RequestLabels labels
-    cdef public str method
-    cdef public str prefix
-    cdef public dict template
 
 cdef class Requests:
     cdef dict _kept
@@ -37,10 +31,10 @@ cdef class Requests:
     cdef public bint has_new
     cdef public bint has_old
     cdef public ApplicationMetrics series
-    @cython.locals(shape=AiohttpShape, labels=RequestLabels, begun=AiohttpRequest, attributes=dict)
+    @cython.locals(shape=EnvironShape, labels=RequestLabels, begun=AiohttpRequest, attributes=dict)
     cpdef AiohttpRequest make_request(self, object request)
-    cdef _put(self, dict attributes, AiohttpShape shape, object request, object target)
-    cdef AiohttpShape _new_shape(self, tuple key, object request, object target)
+    cdef _put(self, dict attributes, EnvironShape shape, object request, object target)
+    cdef EnvironShape _new_shape(self, tuple key, object request, object target)
 
 cdef class AiohttpRequest(ServerRequest):
     cdef public dict attributes

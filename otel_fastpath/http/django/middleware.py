@@ -10,8 +10,8 @@ from opentelemetry.instrumentation.django.middleware import otel_middleware
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TARGET
 from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
 from otel_fastpath.http.exclusions import Exclusions, excludes
 from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
@@ -21,13 +21,12 @@ from otel_fastpath.http.servers.series import ApplicationMetrics
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING, STOCK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "the Django middleware"
 stock: Any = otel_middleware
-_BEGINNING, _ENDING = STOCK["django.process_request"], STOCK["django.process_response"]
-_beginning = Facts(UNKNOWN)
-_ending = Facts(UNKNOWN)
+# One of the methods needs the others.
+_beginning = StockFunctions(STOCK["django.process_request"])
+_ending = StockFunctions(STOCK["django.process_response"])
 _Middleware = stock._DjangoMiddleware
 _get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
@@ -115,7 +114,7 @@ class Middleware:
         """
         begun: Any = None
         try:
-            if is_wsgi(request) and _are_stock():
+            if is_wsgi(request) and _beginning.hold() and _ending.hold():
                 begun = self._begin(middleware, request)
         except Exception as error:
             if stays_without(_PLACE, error):
@@ -231,13 +230,6 @@ class Middleware:
                 begun.activation.leave(begun.exception)
             raise
         return response
-
-
-def _are_stock() -> bool:
-    """Whether nobody has replaced a function in whose place the methods stand; one of them needs the others."""
-    return (_beginning.hold() or _BEGINNING.holds_again(_beginning)) and (
-        _ending.hold() or _ENDING.holds_again(_ending)
-    )
 
 
 @critical_section

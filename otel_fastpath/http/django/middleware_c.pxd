@@ -1,7 +1,7 @@
 # C types for the compiled twin of middleware.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
@@ -17,10 +17,8 @@ cdef object is_refused
 cdef object is_wsgi
 cdef object key_of_url
 cdef object name_of
-cdef object _BEGINNING
-cdef object _ENDING
-cdef Facts _beginning
-cdef Facts _ending
+cdef StockFunctions _beginning
+cdef StockFunctions _ending
 cdef object Exclusions
 cdef object excludes
 cdef object REQUEST_HEADERS
@@ -57,7 +55,6 @@ cdef class Middleware:
     cdef bint _try_activate(self, DjangoRequest begun, object middleware, object request, object attributes) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 
-cdef bint _are_stock() except -1
 cdef object _exclusions(Middleware kept)
 
 cdef _keep_exclusions(Middleware kept, object exclusions)

@@ -12,7 +12,7 @@ from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation import wsgi as otel_wsgi
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE
 
-from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.exclusions import Exclusions, excludes
 from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
 from otel_fastpath.http.servers.activations import Activation, OpenActivation
@@ -21,7 +21,6 @@ from otel_fastpath.http.servers.series import ApplicationMetrics
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING, STOCK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,9 +33,8 @@ _CONTEXT = stock._ENVIRON_REQCTX_REF_KEY
 _TOKEN = stock._ENVIRON_TOKEN
 _COMMENTS = "SQLCOMMENTER_ORM_TAGS_AND_VALUES"
 # Other code may replace the functions in whose place these stand.
-_REQUEST, _BEFORE = STOCK["flask.request"], STOCK["flask.before_request"]
-_request = Facts(UNKNOWN)
-_before = Facts(UNKNOWN)
+_request = StockFunctions(STOCK["flask.request"])
+_before = StockFunctions(STOCK["flask.before_request"])
 # What the URL of a request follows from, if no proxy is trusted.
 _OF_URL = ("wsgi.url_scheme", "HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING")
 
@@ -94,7 +92,7 @@ class App:
         """Serve a request."""
         request, app = None, self._twin
         try:
-            if type(environ) is dict and (_request.hold() or _REQUEST.holds_again(_request)):
+            if type(environ) is dict and _request.hold():
                 shapes = self._shapes
                 request = FlaskRequest(shapes.has_old, shapes.has_new, shapes.series, shapes.labels(environ))
                 request.app, request.environ, request.start_response = self, environ, start_response
@@ -209,7 +207,7 @@ class BeforeRequest:
         request = attributes = None
         activation = OpenActivation()
         try:
-            if not (_before.hold() or _BEFORE.holds_again(_before)):
+            if not _before.hold():
                 return self._twin()
             request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
             if self._exclusions is not None and _is_excluded(self._exclusions, request):

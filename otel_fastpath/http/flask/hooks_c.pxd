@@ -1,7 +1,7 @@
 # C types for the compiled twin of hooks.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation, OpenActivation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
 from otel_fastpath.http.server_c cimport ServerRequest
@@ -13,10 +13,8 @@ cdef object stock
 cdef object propagators
 cdef object otel_wsgi
 cdef object HTTP_ROUTE
-cdef object _REQUEST
-cdef object _BEFORE
-cdef Facts _before
-cdef Facts _request
+cdef StockFunctions _before
+cdef StockFunctions _request
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object faults

@@ -20,12 +20,10 @@ from opentelemetry.semconv.attributes.client_attributes import CLIENT_ADDRESS, C
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.util.http import _parse_url_query, redact_query_parameters, redact_url
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, needs_redaction
+from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
@@ -43,7 +41,7 @@ class EnvironShape:
     Attributes:
         method: The method in the names of spans; empty: it is unknown.
         labels: The labels of the metrics.
-        template: The attributes, with values of another request for the target, the URL and the client.
+        template: The attributes, with values of another request for what each has of its own, such as the target.
         prefix: The beginning of the URL, up to the slash of the path.
         has_target: Whether the server gives the target; otherwise, the URL is put together.
     """
@@ -76,16 +74,13 @@ class EnvironShapes:
         has_new: Whether new conventions are reported.
     """
 
-    __slots__ = (
-        *("_collect", "_facts", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),
-    )
+    __slots__ = (*("_collect", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),)
 
     def __init__(
         self, module: Any, collect: str, stock: Stock, series: ApplicationMetrics | None, mode: _StabilityMode
     ) -> None:
         self.series: Any = series
-        self._module, self._collect, self._stock = module, collect, stock
-        self._facts = Facts(UNKNOWN)
+        self._module, self._collect, self._stock = module, collect, StockFunctions(stock)
         self._mode = mode
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
@@ -94,7 +89,7 @@ class EnvironShapes:
 
     def find(self, environ: dict[str, Any]) -> EnvironShape | None:
         """The shape of this request; None: stock must make its attributes."""
-        if not (self._facts.hold() or self._stock.holds_again(self._facts)):
+        if not self._stock.hold():
             # It may put anything there, such as who asks.
             return None
         target = environ.get("RAW_URI")

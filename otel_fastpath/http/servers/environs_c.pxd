@@ -1,7 +1,7 @@
 # C types for the compiled twin of environs.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object _is_plain
@@ -23,7 +23,6 @@ cdef object redact_query_parameters
 cdef object LONGEST
 cdef object keep
 cdef object METHODS
-cdef object UNKNOWN
 
 cdef class EnvironShape:
     cdef public bint has_target
@@ -37,8 +36,7 @@ cdef class EnvironShapes:
     cdef dict _kept
     cdef object _mode
     cdef object _module
-    cdef object _stock
-    cdef Facts _facts
+    cdef StockFunctions _stock
     cdef object _split
     cdef public bint has_new
     cdef public bint has_old

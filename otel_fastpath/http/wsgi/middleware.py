@@ -11,14 +11,13 @@ from opentelemetry.instrumentation import wsgi as stock
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace.status import Status, StatusCode
 
-from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
 from otel_fastpath.http.servers.series import ApplicationMetrics
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING, STOCK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 _PLACE = "the WSGI middleware"
 _Middleware = stock.OpenTelemetryMiddleware
 # Other code may replace the functions in whose place this stands.
-_STOCK = STOCK["wsgi.request"]
-_facts = Facts(UNKNOWN)
+_stock_functions = StockFunctions(STOCK["wsgi.request"])
 
 
 def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> Any:
@@ -43,7 +41,7 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
     try:
         try:
             # Custom mappings are not valid in WSGI.
-            if type(environ) is dict and (_facts.hold() or _STOCK.holds_again(_facts)):
+            if type(environ) is dict and _stock_functions.hold():
                 request = _make_request(middleware, environ, start_response)
                 if request is not None:
                     request.start(middleware.tracer)

@@ -1,7 +1,7 @@
 # C types for the compiled twin of middleware.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
@@ -11,10 +11,9 @@ cdef object stock
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
 cdef object faults
-cdef object _STOCK
 cdef object _PLACE
 cdef object _Middleware
-cdef Facts _facts
+cdef StockFunctions _stock_functions
 
 @cython.locals(request=WsgiRequest)
 cpdef serve(object original, object middleware, object environ, object start_response)
