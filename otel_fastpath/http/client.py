@@ -30,7 +30,7 @@ from otel_fastpath.http.clients.outgoing import (
 )
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.exclusions import search_of
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock import client_stock
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ClientInstrumentation:
     """One set-up of a client's stock instrumentation.
 
     Args:
-        patch: The name of the patch that replaces its function.
+        target: Its function that is patched.
         given: The options that stock's set-up keeps, by name.
 
     Attributes:
@@ -59,8 +59,8 @@ class ClientInstrumentation:
         *("shapes", "shows_peer", "tracer"),
     )
 
-    def __init__(self, patch: str, given: Mapping[str, Any], response_class: Any = object) -> None:
-        self._stock = StockFunctions(STOCK[patch])
+    def __init__(self, target: str, given: Mapping[str, Any], response_class: Any = object) -> None:
+        self._stock = StockFunctions(client_stock(target))
         self.response_class = response_class
         self.is_suppressing = self.shows_peer = False
         self.tracer = given.get("tracer")

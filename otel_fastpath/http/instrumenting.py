@@ -6,7 +6,7 @@ import functools
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock import client_stock
 from otel_fastpath.http.stock_sources import SHARED, imported, requires, sources
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
@@ -41,7 +41,7 @@ def client_patch(
         budget: The scenario with its budget.
         further: Further sources.
         helpers: Functions of `opentelemetry.util.http` that the instrumentation imports.
-        stock: The patch whose functions of stock it rests on; by default its own name.
+        stock: The function of stock whose calls the replacement stands for, if that is not the target.
     """
     return Patch(
         name=name,
@@ -50,7 +50,7 @@ def client_patch(
         make=make,
         requires=requires(name.partition(".")[0].replace("_", "-")),
         sources=sources(target, *SHARED, *further) | imported(target.partition(":")[0], *helpers),
-        stock=STOCK[stock or name],
+        stock=client_stock(stock or target),
         decorators=frozenset({"contextlib"}) if further else frozenset(),
         diversions=diversions,
         budgets=(budget,),

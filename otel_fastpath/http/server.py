@@ -87,6 +87,17 @@ class ServerRequest(ResponseTelemetry):
             self.activation.leave(error)
 
 
+def collected(collect: Callable[..., dict[str, Any]], request: Any, mode: Any) -> dict[str, Any]:
+    """The attributes that stock's function makes of a request, for its span. One of each server's spans is added here.
+
+    Args:
+        collect: Stock's `collect_request_attributes`.
+        request: The request, in the form that the function takes.
+        mode: The conventions that are reported.
+    """
+    return collect(request, mode)
+
+
 def put_captured(span: Any, variable: Any, collect: Callable[..., dict[str, Any]], headers: Any) -> bool:
     """Put captured headers on the span of a server; return whether there are any.
 

@@ -23,5 +23,6 @@ cdef class ServerRequest(ResponseTelemetry):
     cpdef record(self, double seconds)
     cpdef end(self, object error)
 
+cpdef dict collected(object collect, object request, object mode)
 cpdef bint put_captured(object span, object variable, object collect, object headers) except -1
 cpdef bint stays_without(str place, object error) except -1

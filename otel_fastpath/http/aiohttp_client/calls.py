@@ -37,7 +37,7 @@ class AiohttpClientInstrumentation(ClientInstrumentation):
 
     def __init__(self, start: Callable[..., Any], end: Callable[..., Any]) -> None:
         given = {**getclosurevars(start).nonlocals, **getclosurevars(end).nonlocals}
-        super().__init__("aiohttp_client.trace_config", given)
+        super().__init__("opentelemetry.instrumentation.aiohttp_client:create_trace_config", given)
 
     def start(self, context: Any, params: Any) -> bool:
         """Start a request; False if stock has to handle it.

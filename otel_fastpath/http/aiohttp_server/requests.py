@@ -20,7 +20,7 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
 from otel_fastpath.http.propagators import w3c_reader
-from otel_fastpath.http.server import ServerRequest, put_captured
+from otel_fastpath.http.server import ServerRequest, collected, put_captured
 from otel_fastpath.http.servers.environs import EnvironShape
 from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
@@ -73,7 +73,7 @@ class Requests:
         route = _route(request)
         labels: RequestLabels
         if shape is None:
-            attributes = stock.collect_request_attributes(request, self._mode)
+            attributes = collected(stock.collect_request_attributes, request, self._mode)
             labels = self.series.labels(_without_route(attributes))
             name = stock.get_default_span_name(request)
         else:
@@ -108,7 +108,7 @@ class Requests:
         url = str(request.url)
         if not url.endswith(target) or needs_look(url):
             return None
-        found = stock.collect_request_attributes(request, self._mode)
+        found = collected(stock.collect_request_attributes, request, self._mode)
         template = {}
         for name, value in found.items():
             # Per-request values are blanked; only their order is kept.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from otel_fastpath.http.clients.kinds import Seen
 
+# Asynchronous calls rest on the same functions.
+_TARGET = "opentelemetry.instrumentation.httpx:HTTPXClientInstrumentor._handle_request_wrapper"
 # A header that is captured to see where captured headers come.
 _MARK = "otel-fastpath-mark"
 # Releases before 0.65 support httpx only; their functions have no argument for the module.
@@ -46,7 +48,7 @@ class HttpxInstrumentation(ClientInstrumentation):
         self._module = module = options.get("module") or import_module("httpx")
         self._tail = (module,) if TAKES_MODULE else ()
         hooks = {name: options.get(name) or options.get(f"async_{name}") for name in ("request_hook", "response_hook")}
-        super().__init__("httpx.sync", {**options, **hooks}, module.Response)
+        super().__init__(_TARGET, {**options, **hooks}, module.Response)
         url = getattr(module.URL("http://a/"), "_uri_reference", None)
         # Whether the fields of URLs and headers are as they are read here.
         self._is_known = getattr(url, "_fields", None) == _PARTS and (

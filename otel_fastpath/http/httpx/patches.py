@@ -70,6 +70,6 @@ PATCHES: Final = (
         _make_async,
         _async,
         "httpx, async",
-        stock="httpx.sync",
+        stock=f"{_INSTRUMENTOR}._handle_request_wrapper",
     ),
 )

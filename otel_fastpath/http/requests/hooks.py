@@ -38,7 +38,7 @@ class RequestsInstrumentation(ClientInstrumentation):
 
     def __init__(self, original: Callable[..., Any]) -> None:
         given = getclosurevars(original).nonlocals
-        super().__init__("requests.send", given, Response)
+        super().__init__("opentelemetry.instrumentation.requests:_instrument", given, Response)
         self.is_suppressing = self.shows_peer = True
         self._original = original
         self._wrapped = given["wrapped_send"]

@@ -23,6 +23,7 @@ from opentelemetry.util.http import _parse_url_query, redact_query_parameters, r
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
+from otel_fastpath.http.server import collected
 from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
@@ -118,9 +119,9 @@ class EnvironShapes:
         """What stock's function collects."""
         collect = getattr(self._module, self._collect)
         try:
-            return collect(environ, self._mode)  # type: ignore[no-any-return]  # a function of stock's
+            return collected(collect, environ, self._mode)
         except UnicodeEncodeError:
-            return collect(_undecoded(environ), self._mode)  # type: ignore[no-any-return]  # likewise
+            return collected(collect, _undecoded(environ), self._mode)
 
     def look(self, environ: dict[str, Any]) -> tuple[EnvironShape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
@@ -196,7 +197,7 @@ class EnvironShapes:
         collect = getattr(self._module, self._collect)
         # Until 0.62b1, path and query were those of the target.
         self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
-        template = collect(example, self._mode)
+        template = collected(collect, example, self._mode)
         shape = EnvironShape(key[0], self._labels_of(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape

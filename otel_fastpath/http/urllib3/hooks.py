@@ -87,7 +87,7 @@ class Urllib3Instrumentation(ClientInstrumentation):
 
     def __init__(self, original: Callable[..., Any]) -> None:
         given = getclosurevars(original).nonlocals
-        super().__init__("urllib3.urlopen", given)
+        super().__init__("opentelemetry.instrumentation.urllib3:_instrument", given)
         self.is_suppressing = True
         self._original = original
         self._sizes = [
