@@ -241,8 +241,11 @@ def test_patches_do_not_know_each_other():
     assert wrong == []
 
 
-# What databases share, also a wrapper of its own for all drivers by the DB-API.
-SHARED = (f"{NAME}.db.dbapi.", f"{NAME}.db.queries.")
+# What databases share, also a wrapper of its own for all drivers by the DB-API; what clients and what servers share.
+SHARED = {
+    "db": (f"{NAME}.db.dbapi.", f"{NAME}.db.queries."),
+    "http": (f"{NAME}.http.clients.", f"{NAME}.http.servers."),
+}
 
 
 def test_libraries_do_not_know_each_other():
@@ -254,7 +257,7 @@ def test_libraries_do_not_know_each_other():
         and unit(each.importer) == unit(each.target)
         and unit(each.importer) in LIBRARIES
         and closest(each.importer)[: len(closest(each.target))] != closest(each.target)
-        and not (each.importer.startswith(f"{NAME}.db.") and each.target.startswith(SHARED))
+        and not each.target.startswith(SHARED.get(unit(each.importer), ()))
     ]
 
     assert wrong == []
@@ -378,5 +381,5 @@ def test_only_settings_read_the_environment():
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",
         # What stock's instrumentations read for each request.
-        f"{NAME}.http.variables",
+        f"{NAME}.http.servers.variables",
     }

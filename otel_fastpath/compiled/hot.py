@@ -23,15 +23,11 @@ TWINS: Final = (
     "genai.openai.prepared_calls_c",
     "genai.openai.reading_models_c",
     "genai.openai.reading_streams_c",
-    "http.activations_c",
+    "http.client_c",
     "http.conventions_c",
-    "http.environs_c",
-    "http.outgoing_c",
-    "http.parents_c",
     "http.propagators_c",
-    "http.responses_c",
     "http.scopes_c",
-    "http.series_c",
+    "http.server_c",
     "http.aiohttp_client.calls_c",
     "http.aiohttp_server.requests_c",
     "http.asgi.headers_c",
@@ -39,6 +35,7 @@ TWINS: Final = (
     "http.asgi.routes_c",
     "http.asgi.serving_c",
     "http.asgi.shapes_c",
+    "http.clients.outgoing_c",
     "http.django.middleware_c",
     "http.fastapi.instruments_c",
     "http.fastapi.operations_c",
@@ -48,6 +45,11 @@ TWINS: Final = (
     "http.flask.hooks_c",
     "http.httpx.calls_c",
     "http.requests.hooks_c",
+    "http.servers.activations_c",
+    "http.servers.environs_c",
+    "http.servers.parents_c",
+    "http.servers.responses_c",
+    "http.servers.series_c",
     "http.urllib3.hooks_c",
     "http.wsgi.middleware_c",
     "logs.correlation_c",
@@ -96,15 +98,11 @@ if TYPE_CHECKING:
     from otel_fastpath.genai.openai import prepared_calls as genai_openai_prepared_calls
     from otel_fastpath.genai.openai import reading_models as genai_openai_reading_models
     from otel_fastpath.genai.openai import reading_streams as genai_openai_reading_streams
-    from otel_fastpath.http import activations as http_activations
+    from otel_fastpath.http import client as http_client
     from otel_fastpath.http import conventions as http_conventions
-    from otel_fastpath.http import environs as http_environs
-    from otel_fastpath.http import outgoing as http_outgoing
-    from otel_fastpath.http import parents as http_parents
     from otel_fastpath.http import propagators as http_propagators
-    from otel_fastpath.http import responses as http_responses
     from otel_fastpath.http import scopes as http_scopes
-    from otel_fastpath.http import series as http_series
+    from otel_fastpath.http import server as http_server
     from otel_fastpath.http.aiohttp_client import calls as http_aiohttp_client_calls
     from otel_fastpath.http.aiohttp_server import requests as http_aiohttp_server_requests
     from otel_fastpath.http.asgi import headers as http_asgi_headers
@@ -112,6 +110,7 @@ if TYPE_CHECKING:
     from otel_fastpath.http.asgi import routes as http_asgi_routes
     from otel_fastpath.http.asgi import serving as http_asgi_serving
     from otel_fastpath.http.asgi import shapes as http_asgi_shapes
+    from otel_fastpath.http.clients import outgoing as http_clients_outgoing
     from otel_fastpath.http.django import middleware as http_django_middleware
     from otel_fastpath.http.fastapi import instruments as http_fastapi_instruments
     from otel_fastpath.http.fastapi import operations as http_fastapi_operations
@@ -121,6 +120,11 @@ if TYPE_CHECKING:
     from otel_fastpath.http.flask import hooks as http_flask_hooks
     from otel_fastpath.http.httpx import calls as http_httpx_calls
     from otel_fastpath.http.requests import hooks as http_requests_hooks
+    from otel_fastpath.http.servers import activations as http_servers_activations
+    from otel_fastpath.http.servers import environs as http_servers_environs
+    from otel_fastpath.http.servers import parents as http_servers_parents
+    from otel_fastpath.http.servers import responses as http_servers_responses
+    from otel_fastpath.http.servers import series as http_servers_series
     from otel_fastpath.http.urllib3 import hooks as http_urllib3_hooks
     from otel_fastpath.http.wsgi import middleware as http_wsgi_middleware
     from otel_fastpath.logs import correlation as logs_correlation

@@ -6,13 +6,18 @@ Compiled as `conventions_c`.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_INSTRUMENTATION_KEY
 from opentelemetry.trace.propagation import _SPAN_KEY
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
+
+if TYPE_CHECKING:
+    from otel_fastpath.patching.stock import Stock
 
 _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
 # These upper-case names are the method label of themselves, whatever the environment says (`sanitize_method`).
@@ -22,6 +27,24 @@ METHODS: Final = frozenset(
 # `redact_url` changes a query only if one of its four parameters is there, perhaps encoded, perhaps around a character
 # that `urlparse` removes.
 _PERHAPS_SECRET: Final = re.compile(r"sig|Signature|AWSAccessKeyId|[%\t\r\n]")
+
+
+class StockFunctions:
+    """The functions of stock in whose place a hook stands: other code may replace them at any time.
+
+    Args:
+        stock: The functions.
+    """
+
+    __slots__ = ("_facts", "_stock")
+
+    def __init__(self, stock: Stock) -> None:
+        self._stock = stock
+        self._facts = Facts(UNKNOWN)
+
+    def hold(self) -> bool:
+        """Whether they are still stock's own."""
+        return self._facts.hold() or self._stock.holds_again(self._facts)
 
 
 def is_suppressed() -> bool:

@@ -1,4 +1,6 @@
 # C types for the compiled twin of conventions.py.
+from otel_fastpath.compiled.facts_c cimport Facts
+
 cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
 cdef object _SUPPRESS_INSTRUMENTATION_KEY
 cdef object _SPAN_KEY
@@ -6,6 +8,11 @@ cdef object _SUPPRESS_PLAIN
 cdef object METHODS
 cdef object faults
 cdef object _PERHAPS_SECRET
+
+cdef class StockFunctions:
+    cdef Facts _facts
+    cdef object _stock
+    cpdef bint hold(self) except -1
 
 cpdef bint is_suppressed() except -1
 cpdef bint needs_redaction(str url) except -1

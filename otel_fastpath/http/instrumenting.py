@@ -1,4 +1,4 @@
-"""The set-up functions of stock that put a closure in the place of a library's function."""
+"""The patches of clients: functions of stock that put a closure in the place of a library's function."""
 
 from __future__ import annotations
 
@@ -6,13 +6,55 @@ import functools
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.http.stock import client_stock
+from otel_fastpath.http.stock_sources import SHARED, imported, requires, sources
 from otel_fastpath.patching.outcome import call_guarded
+from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import SkipError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.patching.diverting import Diversions
+
+
+def client_patch(
+    name: str,
+    target: str,
+    why: str,
+    make: Callable[..., Any],
+    diversions: Diversions,
+    budget: str,
+    *,
+    further: tuple[str, ...] = (),
+    helpers: tuple[str, ...] = ("redact_url", "sanitize_method"),
+    stock: str = "",
+) -> Patch:
+    """The patch of a function that runs for each call of a client, or makes those that do.
+
+    Args:
+        name: Its name: the library's, and what is patched there.
+        target: The function.
+        why: What it costs.
+        make: Makes the replacement.
+        diversions: Those of what stock has put in place already.
+        budget: The scenario with its budget.
+        further: Further sources.
+        helpers: Functions of `opentelemetry.util.http` that the instrumentation imports.
+        stock: The function of stock whose calls the replacement stands for, if that is not the target.
+    """
+    return Patch(
+        name=name,
+        target=target,
+        why=why,
+        make=make,
+        requires=requires(name.partition(".")[0].replace("_", "-")),
+        sources=sources(target, *SHARED, *further) | imported(target.partition(":")[0], *helpers),
+        stock=client_stock(stock or target),
+        decorators=frozenset({"contextlib"}) if further else frozenset(),
+        diversions=diversions,
+        budgets=(budget,),
+    )
 
 
 def diverting(

@@ -5,10 +5,18 @@ Plain Python; compiled as `scopes_c`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry import context as context_api
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded
+from otel_fastpath.trace.context.current_context import attach, attach_as_stock, attach_context, detach, restore
+
+if TYPE_CHECKING:
+    from opentelemetry.context.context import Context
+
+    from otel_fastpath.trace.context.current_context import _Token
 
 _PLACE = "the span around a call of HTTP"
 
@@ -57,3 +65,28 @@ def exit_scope(scope: Any, error: Any) -> None:
         # Once more without the exception, which may have been the reason. A scope that was left does nothing.
         call_guarded(_PLACE, scope.__exit__, None, None, None)
         faults.absorb_any(_PLACE, fault)
+
+
+def make_current(context: Context) -> _Token:
+    """Make a context the current one; returns the token for `detach` of `current_context`."""
+    return attach_context(context) or (context_api.attach(context),)
+
+
+def activate(span: Any) -> _Token:
+    """Make a span the current one; returns the token for `detach` of `current_context`."""
+    try:
+        return attach(span)
+    except Exception as fault:
+        faults.absorb_any("making a span the current one", fault)
+    return attach_as_stock(span)
+
+
+def detach_token(token: _Token | None) -> None:
+    """Undo `make_current` or `activate`; None: there is nothing to undo. Raises only what `faults.absorb` does."""
+    if token is None:
+        return
+    try:
+        detach(token)
+    except BaseException as fault:
+        restore(token)
+        faults.absorb("restoring the context", fault)

@@ -1,4 +1,5 @@
 # C types for the compiled twin of scopes.py.
+cdef object context_api
 cdef object faults
 cdef object call_guarded
 cdef object _PLACE
@@ -6,3 +7,6 @@ cdef object _PLACE
 cpdef make_scope(object tracer, object name, object kind, object attributes)
 cpdef enter_scope(object scope)
 cpdef exit_scope(object scope, object error)
+cpdef make_current(object context)
+cpdef activate(object span)
+cpdef detach_token(object token)

@@ -5,6 +5,7 @@ The functions are read from the code of the patched one; here are that, and the 
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from otel_fastpath.http.stock_sources import EXCLUDING, KNOWN, sources
@@ -33,11 +34,13 @@ def _collecting(module: str, prefix: str = "") -> Stock:
     return Stock(None, KNOWN, {f"{module}:{prefix}{name}": sources(defined)[defined]})
 
 
-def _client(target: str) -> Stock:
+@functools.cache
+def client_stock(target: str) -> Stock:
+    """What a function of a client's instrumentation calls."""
     return Stock(target, KNOWN, sources(*EXCLUDING))
 
 
-# By the name of the patch.
+# Those of servers, by the name of the patch.
 COLLECTING: Final = {
     "asgi": _collecting(_ASGI),
     "wsgi": _collecting(_WSGI),
@@ -82,9 +85,4 @@ STOCK: Final = {
         KNOWN,
         sources(f"{_FASTAPI}._instruments", "fastapi.telemetry._asgi:_HeadersGetter.get"),
     ),
-    "requests.send": _client(f"{_INSTRUMENTATION}.requests:_instrument"),
-    "urllib3.urlopen": _client(f"{_INSTRUMENTATION}.urllib3:_instrument"),
-    "aiohttp_client.trace_config": _client(f"{_INSTRUMENTATION}.aiohttp_client:create_trace_config"),
-    # Asynchronous calls rest on the same functions.
-    "httpx.sync": _client(f"{_INSTRUMENTATION}.httpx:HTTPXClientInstrumentor._handle_request_wrapper"),
 }

@@ -202,25 +202,21 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("db/cassandra/hooks.py", {"after_submit"}),
         ("http/scopes.py", {"make_scope", "enter_scope", "exit_scope"}),
         (
-            "http/outgoing.py",
-            {"propagate", "suppress", "resume", "connecting", "end_connecting", "ResponsePlan.record"},
-        ),
-        (
-            "http/httpx/calls.py",
-            {"HttpxCalls.begin", "HttpxCalls.propagate", "HttpxCalls.record_response", "HttpxCalls.close"},
-        ),
-        (
-            "http/requests/hooks.py",
+            "http/clients/outgoing.py",
             {
-                "RequestsInstrumentation.begin",
-                "RequestsInstrumentation.record_response",
-                "RequestsInstrumentation.record_error",
+                *("propagate", "suppress", "resume", "connecting", "end_connecting"),
+                *(f"ClientCall.{name}" for name in ("try_enter", "connect", "suppress", "resume", "leave")),
             },
         ),
         (
-            "http/urllib3/hooks.py",
-            {"Urllib3Instrumentation.begin", "Urllib3Instrumentation.record_response", "Urllib3Instrumentation.end"},
+            "http/client.py",
+            {
+                f"ClientInstrumentation.{name}"
+                for name in ("begin", "propagate", "record_response", "response_of", "show", "measure", "record_error")
+            },
         ),
+        ("http/httpx/calls.py", {"HttpxInstrumentation.propagate"}),
+        ("http/urllib3/hooks.py", {"Urllib3Instrumentation.measure"}),
         (
             "http/aiohttp_client/calls.py",
             {"AiohttpClientInstrumentation.start", "AiohttpClientInstrumentation.finish"},
@@ -237,8 +233,16 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             "http/fastapi/requests.py",
             {"_chosen_or_none", "_start", "Request.fail", "Request.complete", "Request.close"},
         ),
-        ("http/aiohttp_server/requests.py", {"Request.answer", "Request.fail", "Request.end"}),
-        ("http/activations.py", {"OpenActivation", "Activation.activate", "Activation.leave"}),
+        ("http/aiohttp_server/requests.py", {"AiohttpRequest.start", "AiohttpRequest.answer", "AiohttpRequest.fail"}),
+        ("http/server.py", {f"ServerRequest.{name}" for name in ("count", "uncount", "measure", "end")}),
+        ("http/server.py", {"stays_without"}),
+        (
+            "http/servers/activations.py",
+            {
+                "OpenActivation",
+                *(f"Activation.{each}" for each in ("activate", "deactivate", "suspend", "resume", "record", "leave")),
+            },
+        ),
         # `begin` is taken from a hot module there.
         ("genai/openai/patches.py", {"begin", "end_or_follow"}),
     ],

@@ -202,7 +202,7 @@ def test_series_of_openai_calls_are_made_once_for_all_threads(core):
 
 def test_the_global_propagator_changes(core):
     """Threads read the remote parent of requests while another one sets another propagator: it is always read."""
-    parents = compiled.load("http.parents", core)
+    parents = compiled.load("http.servers.parents", core)
     before = propagate.get_global_textmap()
     both = [
         CompositePropagator([TraceContextTextMapPropagator()]),

@@ -139,7 +139,7 @@ def test_a_fault_of_ours_does_not_reach_the_host(instrumented, no_faults, monkey
     """Stock's function runs instead."""
     assert instrumented
     # Calling it raises a TypeError in our own function.
-    monkeypatch.setattr(compiled.load("http.aiohttp_client.calls"), "urlparse", None)
+    monkeypatch.setattr(compiled.load("http.client"), "urlparse", None)
     outcomes, (spans, _) = _run([Call()], "")
 
     assert outcomes[0][0] == 200

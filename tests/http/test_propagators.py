@@ -21,7 +21,7 @@ HEADER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 @pytest.fixture
 def outgoing(core):
     """The module under test, of either core."""
-    return compiled.load("http.outgoing", core)
+    return compiled.load("http.clients.outgoing", core)
 
 
 def _context(**more):

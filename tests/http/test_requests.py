@@ -164,7 +164,7 @@ def test_instrumented_before_and_after(instrumentor, core, monkeypatch):
 def test_a_fault_of_ours_does_not_reach_the_host(no_faults, monkeypatch):
     """The call is made once, and stock's code runs."""
     # Calling it raises a TypeError in our own function.
-    monkeypatch.setattr(compiled.load("http.requests.hooks"), "urlparse", None)
+    monkeypatch.setattr(compiled.load("http.client"), "urlparse", None)
     outcomes, (spans, _) = _run([Call(version="11")], {})
 
     assert outcomes[-1] == 200

@@ -1,4 +1,4 @@
-"""The per-call functions of `opentelemetry-instrumentation-aiohttp-client`."""
+"""The per-call functions of `opentelemetry-instrumentation-aiohttp-client`, and what aiohttp calls in their place."""
 
 from __future__ import annotations
 
@@ -6,26 +6,44 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.http import stock_sources
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.instrumenting import client_patch
 from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.outcome import call_guarded
-from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
-_MODULE: Final = "opentelemetry.instrumentation.aiohttp_client"
 _diversions: Final = Diversions()
 
 
 def _divert(config: Any) -> None:
-    from otel_fastpath.http.aiohttp_client import hooks  # noqa: PLC0415  # only where it is patched
-
     start, end = config.on_request_start[-1], config.on_request_end[-1]
     set_up = hot.http_aiohttp_client_calls.AiohttpClientInstrumentation(start, end)
-    _diversions.divert(start, functools.partial(hooks.make_start, set_up))
-    _diversions.divert(end, functools.partial(hooks.make_end, set_up))
+
+    def make_start(original: Any) -> Any:
+        async def on_request_start(session: Any, context: Any, params: Any) -> None:
+            try:
+                if not set_up.start(context, params):
+                    await original(session, context, params)
+            except BaseException as error:
+                set_up.stop(context, error)
+                raise
+
+        return on_request_start
+
+    def make_end(original: Any) -> Any:
+        async def on_request_end(session: Any, context: Any, params: Any) -> None:
+            try:
+                if not set_up.finish(context, params):
+                    await original(session, context, params)
+            except BaseException as error:
+                set_up.stop(context, error)
+                raise
+
+        return on_request_end
+
+    _diversions.divert(start, make_start)
+    _diversions.divert(end, make_end)
 
 
 def _make(original: Any, _settings: Config) -> Any:
@@ -39,17 +57,13 @@ def _make(original: Any, _settings: Config) -> Any:
 
 
 PATCHES: Final = (
-    Patch(
-        name="aiohttp_client.trace_config",
-        target=f"{_MODULE}:create_trace_config",
-        why="A request parses its URL three times and lists its headers for a capture that is off; here the attributes "
+    client_patch(
+        "aiohttp_client.trace_config",
+        "opentelemetry.instrumentation.aiohttp_client:create_trace_config",
+        "A request parses its URL three times and lists its headers for a capture that is off; here the attributes "
         "are made once for each method and server. Sessions that were created before keep stock's functions.",
-        make=_make,
-        requires=stock_sources.requires("aiohttp-client"),
-        sources=stock_sources.sources(f"{_MODULE}:create_trace_config", *stock_sources.SHARED)
-        | stock_sources.imported(_MODULE, "redact_url", "sanitize_method"),
-        stock=STOCK["aiohttp_client.trace_config"],
-        diversions=_diversions,
-        budgets=("aiohttp client",),
+        _make,
+        _diversions,
+        "aiohttp client",
     ),
 )

@@ -8,12 +8,10 @@ from aiohttp import web
 from opentelemetry.instrumentation import aiohttp_server as stock
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.http.conventions import is_suppressed
 from otel_fastpath.http.exclusions import excludes
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.patching.outcome import call_guarded
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +24,7 @@ class _AiohttpServerInstrumentation:
 
     def __init__(self) -> None:
         self._core = hot.http_aiohttp_server_requests
-        self._series = hot.http_series.ApplicationMetrics
+        self._series = hot.http_servers_series.ApplicationMetrics
         self._requests: Any = None
 
     def make_request(self, urls: Any, request: Any) -> Any:
@@ -49,20 +47,15 @@ class _AiohttpServerInstrumentation:
         return requests
 
 
-def _are_stock(functions: Any, facts: Facts) -> bool:
-    """Whether nobody has replaced a function in whose place the middleware stands."""
-    return bool(facts.hold() or functions.holds_again(facts))
-
-
 def make_factory() -> Callable[..., Any]:
     """Make the function that makes the middleware functions, with the chosen core."""
     set_up = _AiohttpServerInstrumentation()
-    functions, facts = STOCK["aiohttp_server.request"], Facts(UNKNOWN)
+    functions = hot.http_conventions.StockFunctions(STOCK["aiohttp_server.request"])
 
     def make(twin: Any, *, _tracer: Any) -> Any:
         async def middleware(request: Any, handler: Any) -> Any:
             urls = stock._excluded_urls
-            if _tracer is None or urls is None or not call_guarded(_PLACE, _are_stock, functions, facts):
+            if _tracer is None or urls is None or not call_guarded(_PLACE, functions.hold):
                 # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
                 return await twin(request, handler)
             begun = None if is_suppressed() else set_up.make_request(urls, request)
@@ -73,7 +66,7 @@ def make_factory() -> Callable[..., Any]:
                 response = await handler(request)
                 # If it is no response, this raises, as with stock.
                 begun.answer(response, response.status)
-                begun.end()
+                begun.end(None)
             except web.HTTPException as error:
                 begun.fail(error, error.status_code)
                 raise
@@ -81,7 +74,7 @@ def make_factory() -> Callable[..., Any]:
                 begun.fail(error, -1)
                 raise
             finally:
-                begun.end()
+                begun.end(None)
             return response
 
         return middleware

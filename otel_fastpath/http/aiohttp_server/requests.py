@@ -1,11 +1,10 @@
 """The spans and metrics of aiohttp.web's requests. Plain Python; compiled as `requests_c`.
 
-As in `http.environs`, what many requests have in common is made once, by stock's own function.
+As in `http.servers.environs`, what many requests have in common is made once, by stock's own function.
 """
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -17,48 +16,25 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.trace import SpanKind
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, needs_redaction
-from otel_fastpath.http.parents import activate, detach_token
+from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
 from otel_fastpath.http.propagators import w3c_reader
-from otel_fastpath.http.responses import ResponseTelemetry
-from otel_fastpath.http.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.server import ServerRequest, collected, put_captured
+from otel_fastpath.http.servers.environs import EnvironShape
+from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING
-from otel_fastpath.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
 _PLACE = "the aiohttp.web middleware"
 _SERVER = SpanKind.SERVER
-_COLLECTING = COLLECTING["aiohttp_server"]
-_collected = Facts(UNKNOWN)
+_collecting = StockFunctions(COLLECTING["aiohttp_server"])
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
-
-
-class AiohttpShape:
-    """What requests have in common.
-
-    Attributes:
-        method: The method in the names of spans.
-        labels: The labels of the metrics.
-        template: The attributes, without values for the target and the URL, and with the route of another request.
-        prefix: The beginning of the URL, up to the path.
-    """
-
-    __slots__ = ("labels", "method", "prefix", "template")
-
-    def __init__(self, method: str, labels: RequestLabels, template: dict[str, Any], prefix: str) -> None:
-        self.method = method
-        self.labels = labels
-        self.template = template
-        self.prefix = prefix
 
 
 class Requests:
@@ -76,18 +52,17 @@ class Requests:
         self._mode = mode
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
-        self._kept: dict[Any, AiohttpShape] = {}
+        self._kept: dict[Any, EnvironShape] = {}
 
-    def make_request(self, request: Any) -> Request:
+    def make_request(self, request: Any) -> AiohttpRequest:
         """The request, not begun yet."""
         target = request.path_qs
         agent = request.headers.get("User-Agent")
         key = (request.method, request.scheme, request.host, agent, request.version)
         shape = None
-        is_known = _collected.hold() or _COLLECTING.holds_again(_collected)
         # Any other target is not simply put behind the host; a whole URL as the target has a host of its own.
         if (
-            is_known
+            _collecting.hold()
             and target[:1] == "/"
             and target[:2] != "//"
             and "/." not in target
@@ -98,7 +73,7 @@ class Requests:
         route = _route(request)
         labels: RequestLabels
         if shape is None:
-            attributes = stock.collect_request_attributes(request, self._mode)
+            attributes = collected(stock.collect_request_attributes, request, self._mode)
             labels = self.series.labels(_without_route(attributes))
             name = stock.get_default_span_name(request)
         else:
@@ -107,14 +82,12 @@ class Requests:
             self._put(attributes, shape, request, target)
             attributes[HTTP_ROUTE] = route
             name = f"{shape.method} {route}" if route else shape.method
-        begun = Request(self.has_old, self.has_new)
-        begun.series, begun.labels, begun.route = self.series, labels, route
+        begun = AiohttpRequest(self.has_old, self.has_new, self.series, labels)
         begun.name, begun.attributes = name, attributes
-        begun.span = begun.token = None
-        begun.is_counted, begun.is_over = False, True
+        begun.route = route if self.has_new else None
         return begun
 
-    def _put(self, attributes: dict[str, Any], shape: AiohttpShape, request: Any, target: str) -> None:
+    def _put(self, attributes: dict[str, Any], shape: EnvironShape, request: Any, target: str) -> None:
         if self.has_old:
             attributes[HTTP_TARGET] = target
             attributes[HTTP_URL] = shape.prefix + target
@@ -126,7 +99,7 @@ class Requests:
             else:
                 del attributes[URL_QUERY]
 
-    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> AiohttpShape | None:
+    def _new_shape(self, key: tuple[Any, ...], request: Any, target: str) -> EnvironShape | None:
         method, scheme, host, agent, _ = key
         texts = [text for text in (method, scheme, host, agent) if text is not None]
         # Of other methods, an environment variable decides.
@@ -135,123 +108,67 @@ class Requests:
         url = str(request.url)
         if not url.endswith(target) or needs_look(url):
             return None
-        found = stock.collect_request_attributes(request, self._mode)
+        found = collected(stock.collect_request_attributes, request, self._mode)
         template = {}
         for name, value in found.items():
             # Per-request values are blanked; only their order is kept.
             template[name] = "" if name in _OF_A_REQUEST else value
             if name == URL_PATH:
                 template[URL_QUERY] = ""
-        shape = AiohttpShape(method, self.series.labels(_without_route(found)), template, url[: len(url) - len(target)])
+        labels = self.series.labels(_without_route(found))
+        shape = EnvironShape(method, labels, template, url[: len(url) - len(target)], has_target=True)
         keep(self._kept, key, shape)
         return shape
 
 
-class Request(ResponseTelemetry):
+class AiohttpRequest(ServerRequest):
     """A request whose span is the current one.
 
     Attributes:
         attributes: Those of the span at its start.
-        is_counted: Whether it is among the active requests.
-        is_over: Whether there is no span to be ended.
-        labels: The attributes of the metrics.
         name: The name of the span.
-        route: The route.
-        series: The metrics.
-        span: The span; None before it has started.
-        started: When it began.
-        token: Takes back the span as the current one.
     """
 
-    __slots__ = (
-        *("attributes", "is_counted", "is_over", "labels", "name", "route", "series", "span", "started"),
-        "token",
-    )
+    __slots__ = ("attributes", "name")
 
     attributes: dict[str, Any]
-    is_counted: bool
-    is_over: bool
-    labels: RequestLabels
     name: str
-    route: str
-    series: ApplicationMetrics
-    span: Any
-    started: float
-    token: Any
 
     def start(self, tracer: Any, request: Any) -> None:
         """Start the span, and make it the current one; after an error, the request has no telemetry."""
+        activation = self.activation
         try:
-            self.is_over = False
-            span = self.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
-            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording():
-                span.set_attributes(stock.collect_request_headers_attributes(request))
-            self.token = activate(span)
-            self.started = perf_counter()
-            self.is_counted = True
-            self.labels.count(1, _PLACE)
+            activation.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
+            put_captured(activation.span, REQUEST_HEADERS, stock.collect_request_headers_attributes, request)
+            activation.activate()
+            self.count()
         except Exception as error:
             faults.absorb_any(_PLACE, error)
-            self._leave()
-            self.is_over = True
+            self.uncount()
+            activation.leave(None)
 
     def answer(self, response: Any, code: Any) -> None:
         """Put a response with this status on the span."""
-        if self.is_over or self.span is None:
+        if not self.is_counted:
             return
         try:
-            self.put(self.span, code, str(code))
-            if VARIABLES.get(RESPONSE_HEADERS) and self.span.is_recording():
-                self.span.set_attributes(stock.collect_response_headers_attributes(response))
+            span = self.activation.span
+            self.put(span, code, str(code))
+            put_captured(span, RESPONSE_HEADERS, stock.collect_response_headers_attributes, response)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
     def fail(self, error: Exception, code: Any) -> None:
         """Put an exception that is a response with this status, or none (a negative status), on the span."""
-        if self.is_over or self.span is None:
+        if not self.is_counted:
             return
         try:
-            self.put(self.span, code, type(error).__qualname__ if code < 0 else str(code))
+            span = self.activation.span
+            self.put(span, code, type(error).__qualname__ if code < 0 else str(code))
             if code < 0 or isinstance(error, web.HTTPServerError):
-                self.span.record_exception(error)
+                span.record_exception(error)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
-
-    def end(self) -> None:
-        """End the request: what was not done yet."""
-        is_counted, self.is_counted = self.is_counted, False
-        try:
-            if is_counted:
-                # The span is the current one, for exemplars.
-                self._measure()
-        finally:
-            self._leave()
-
-    def _measure(self) -> None:
-        """Record the duration, and that the request is no longer active."""
-        try:
-            route = self.route if self.has_new else None
-            seconds = perf_counter() - self.started
-            self.series.record(self.labels, seconds, None, self.code, self.error, None, route)
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
-        finally:
-            self.labels.count(-1, _PLACE)
-
-    def _leave(self) -> None:
-        """Restore the context, and end the span."""
-        try:
-            if self.token is not None:
-                detach_token(self.token)
-                self.token = None
-        finally:
-            if not self.is_over and self.span is not None:
-                self.is_over = True
-                try:
-                    end_span(self.span, _PLACE)
-                except BaseException:
-                    self.is_over = not self.span.is_recording()
-                    raise
 
 
 def _without_route(attributes: dict[str, Any]) -> dict[str, Any]:

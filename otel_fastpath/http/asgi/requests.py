@@ -17,9 +17,8 @@ from opentelemetry.util.http import normalise_request_header_name, normalise_res
 
 from otel_fastpath.compiled.helpers import rounded
 from otel_fastpath.http.asgi.headers import content_length, remote_context
-from otel_fastpath.http.parents import activate, detach_token
-from otel_fastpath.http.responses import ResponseTelemetry, code_of, record_error
-from otel_fastpath.http.scopes import enter_scope, exit_scope, make_scope
+from otel_fastpath.http.scopes import activate, detach_token, enter_scope, exit_scope, make_scope
+from otel_fastpath.http.servers.responses import ResponseTelemetry, code_of, record_error
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 from otel_fastpath.wrapping.starting import drops_below, emit, end_span, is_recording, start

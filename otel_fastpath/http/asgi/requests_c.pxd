@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.http.asgi.shapes_c cimport Description, OutcomeMetrics, ScopeShape
-from otel_fastpath.http.responses_c cimport ResponseTelemetry
+from otel_fastpath.http.servers.responses_c cimport ResponseTelemetry
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
 cdef object default_timer

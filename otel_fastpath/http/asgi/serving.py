@@ -18,20 +18,18 @@ from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import INVALID_SPAN, ProxyTracer
 from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.http.asgi.requests import PLACE, Request
 from otel_fastpath.http.asgi.shapes import Description, OutcomeMetrics, ScopeShape
-from otel_fastpath.http.conventions import is_suppressed
-from otel_fastpath.http.parents import detach_token
-from otel_fastpath.http.series import ApplicationMetrics
+from otel_fastpath.http.conventions import StockFunctions, is_suppressed
+from otel_fastpath.http.scopes import detach_token
+from otel_fastpath.http.servers.series import ApplicationMetrics
 from otel_fastpath.http.stock import COLLECTING, STOCK
 from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.sources.guard import are_known
-from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
@@ -57,10 +55,8 @@ _ROUTES: Final = frozenset(
 )
 _SANITIZE: Final = "opentelemetry.util.http:sanitize_method"
 # What a request rests on, and what the attributes rest on that are made once for each kind of request.
-_STOCK: Final = STOCK["asgi.request"]
-_COLLECTING: Final = COLLECTING["asgi"]
-_facts = Facts(UNKNOWN)
-_collected = Facts(UNKNOWN)
+_stock_functions = StockFunctions(STOCK["asgi.request"])
+_collecting = StockFunctions(COLLECTING["asgi"])
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
@@ -111,7 +107,7 @@ class MiddlewarePlan:
         address, port = scope.get("client") or (None, None)
         if (address is not None and type(address) is not str) or (port is not None and type(port) is not int):
             return None
-        if not _collected.hold() and not _COLLECTING.holds_again(_collected):
+        if not _collecting.hold():
             return self._shape_of_one(scope, user_agent)
         host = ",".join(found[HOST]) if HOST in found else None
         key = (
@@ -256,7 +252,7 @@ def _instead(error: Exception) -> Any:
 
 def _chosen(middleware: Any, scope: Any) -> Any:
     """How to serve it: a `Request`, the context to serve it in without a span, `_NOTHING` or `_LEFT_TO_STOCK`."""
-    if type(scope) is not dict or not (_facts.hold() or _STOCK.holds_again(_facts)):
+    if type(scope) is not dict or not _stock_functions.hold():
         return _LEFT_TO_STOCK
     if is_suppressed() or scope["type"] not in {"http", "websocket"}:
         return _NOTHING

@@ -1,10 +1,10 @@
 # C types for the compiled twin of serving.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.asgi.requests_c cimport Request
 from otel_fastpath.http.asgi.shapes_c cimport Description, ScopeShape
-from otel_fastpath.http.series_c cimport ApplicationMetrics
+from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
 
 cdef object functools
 cdef object sys
@@ -30,13 +30,8 @@ cdef int _MOST
 cdef int _LONGEST
 cdef object _NAME
 cdef object _OF_METRICS
-cdef object COLLECTING
-cdef object STOCK
-cdef object _COLLECTING
-cdef object _STOCK
-cdef object UNKNOWN
-cdef Facts _collected
-cdef Facts _facts
+cdef StockFunctions _collecting
+cdef StockFunctions _stock_functions
 cdef object _LEFT_TO_STOCK
 cdef object _NOTHING
 cdef tuple _OVERRIDABLE

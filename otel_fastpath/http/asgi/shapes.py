@@ -16,7 +16,8 @@ from opentelemetry.util.http import redact_query_parameters, redact_url
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST, MOST_LABELS
 from otel_fastpath.http.conventions import METHODS, needs_redaction
-from otel_fastpath.http.series import new_attributes, old_attributes
+from otel_fastpath.http.server import collected
+from otel_fastpath.http.servers.series import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.planning.plan import LazyAttributes
@@ -24,7 +25,7 @@ from otel_fastpath.trace.planning.plan import LazyAttributes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.http.series import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels
 
 asgi: Any = _asgi
 _asgi_globals = vars(_asgi)
@@ -112,7 +113,7 @@ class ScopeShape:
         self.has_old = _semconv._report_old(mode)
         self.has_new = _semconv._report_new(mode)
         self._outcomes = outcomes
-        self._template: dict[str, Any] = asgi.collect_request_attributes(scope, mode)
+        self._template: dict[str, Any] = collected(asgi.collect_request_attributes, scope, mode)
         self.labels = series.labels(self._template)
         self._is_of_one = self.is_usable = is_of_one
         if is_of_one:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from time import perf_counter, time
+from time import time
 from typing import Any
 
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation.django.middleware import otel_middleware
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TARGET
 from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
-from opentelemetry.trace import SpanKind
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
-from otel_fastpath.http.activations import Activation, OpenActivation
+from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
-from otel_fastpath.http.environs import EnvironShapes
 from otel_fastpath.http.exclusions import Exclusions, excludes
-from otel_fastpath.http.responses import ResponseTelemetry
-from otel_fastpath.http.series import ApplicationMetrics, RequestLabels
+from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
+from otel_fastpath.http.servers.activations import OpenActivation
+from otel_fastpath.http.servers.environs import EnvironShapes
+from otel_fastpath.http.servers.series import ApplicationMetrics
+from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING, STOCK
-from otel_fastpath.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 _PLACE = "the Django middleware"
 stock: Any = otel_middleware
-_SERVER = SpanKind.SERVER
-_BEGINNING, _ENDING = STOCK["django.process_request"], STOCK["django.process_response"]
-_beginning = Facts(UNKNOWN)
-_ending = Facts(UNKNOWN)
+# One of the methods needs the others.
+_beginning = StockFunctions(STOCK["django.process_request"])
+_ending = StockFunctions(STOCK["django.process_response"])
 _Middleware = stock._DjangoMiddleware
 _get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
@@ -41,30 +38,20 @@ _STARTED = _Middleware._environ_timer_key
 _EXCEPTION = _Middleware._environ_exception_key
 
 
-class DjangoRequest(ResponseTelemetry):
+class DjangoRequest(ServerRequest):
     """A request that the middleware has begun.
 
     Attributes:
-        activation: The span as the current one.
         exception: What the view raised, or None.
-        labels: The attributes of the metrics.
-        route: The route, once it is known.
-        series: The metrics.
+        path: The target, as it is in the attributes.
         span: The span.
-        started: When it began.
-        target: The target, as it is in the attributes.
     """
 
-    __slots__ = ("activation", "exception", "labels", "route", "series", "span", "started", "target")
+    __slots__ = ("exception", "path", "span")
 
-    activation: Activation
     exception: BaseException | None
-    labels: RequestLabels
-    route: str | None
-    series: ApplicationMetrics
+    path: str | None
     span: Any
-    started: float
-    target: str | None
 
     def take_route(self, request: Any) -> None:
         """Put the route on the span, and keep it for the metrics."""
@@ -90,15 +77,22 @@ class DjangoRequest(ResponseTelemetry):
                 self.exception = exception
             if self.route is None and timed is not None:
                 target = timed.get(HTTP_TARGET)
-                self.route = timed.get(HTTP_ROUTE) or (target if target != self.target else None)
-            _put_response(self, request, response)
+                self.route = timed.get(HTTP_ROUTE) or (target if target != self.path else None)
+            self.target = (self.route if self.has_old else None) or self.path or None
+            self._put_response(request, response)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
         finally:
-            try:
-                self.labels.count(-1, _PLACE)
-            finally:
-                self.activation.leave(self.exception)
+            self.end(self.exception)
+
+    def _put_response(self, request: Any, response: Any) -> None:
+        span = self.span
+        self.put_status(span, str(response.status_code))
+        collect = stock.wsgi_collect_custom_response_headers_attributes
+        put_captured(span, RESPONSE_HEADERS, collect, response.items())
+        if propagators._RESPONSE_PROPAGATOR:
+            propagators._RESPONSE_PROPAGATOR.inject(response)
+        _call_hook("response_hook", span, request, response)
 
 
 class Middleware:
@@ -120,22 +114,16 @@ class Middleware:
         """
         begun: Any = None
         try:
-            if is_wsgi(request) and _are_stock():
+            if is_wsgi(request) and _beginning.hold() and _ending.hold():
                 begun = self._begin(middleware, request)
         except Exception as error:
-            faults.absorb_any(_PLACE, error)
-            # What is not ours, such as a sampler, would raise again in stock's code.
-            if not faults.ours(error):
+            if stays_without(_PLACE, error):
                 begun = False
         if begun is None:
             return original(middleware, request)
         request._otel_fastpath = begun
-        if begun and _Middleware._otel_request_hook:
-            try:
-                _Middleware._otel_request_hook(begun.span, request)
-            except Exception as error:
-                faults.raise_interruption(error)
-                stock._logger.exception("Exception raised by request_hook")
+        if begun:
+            _call_hook("request_hook", begun.span, request)
         return None
 
     def _is_excluded(self, urls: Any, request: Any) -> bool:
@@ -172,9 +160,8 @@ class Middleware:
             name = name_of(request, shape.method)
         else:
             name = middleware._get_span_name(request)
-        begun = DjangoRequest(shapes.has_old, shapes.has_new)
-        begun.labels, begun.series = shape.labels, shapes.series
-        begun.target, begun.route, begun.exception = attributes.get(HTTP_TARGET), None, None
+        begun = DjangoRequest(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
+        begun.path, begun.exception = attributes.get(HTTP_TARGET), None
         activation = begun.activation = OpenActivation()
         try:
             begun.span = activation.start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
@@ -187,17 +174,16 @@ class Middleware:
         """Make the span the current one; False after a fault of ours, which has ended it. Never raises one."""
         span, activation, is_active = begun.span, begun.activation, False
         try:
-            begun.labels.count(1, _PLACE)
+            begun.count()
             if span.is_recording():
                 _put_more(middleware, request, span, attributes)
             activation.activate()
-            begun.started = perf_counter()
             # Stock's own methods may run next: Django keeps those that it found when the application was loaded, and
             # this package may be uninstrumented meanwhile.
             environ, labels = request.META, begun.labels
             timed = labels.attributes.copy()
-            if begun.target:
-                timed[HTTP_TARGET] = begun.target
+            if begun.path:
+                timed[HTTP_TARGET] = begun.path
             environ[_ACTIVATION], environ[_SPAN] = activation, span
             environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, labels.counted, begun.started
             is_active = True
@@ -205,11 +191,11 @@ class Middleware:
             faults.absorb_any(_PLACE, error)
         finally:
             if not is_active:
-                begun.labels.count(-1, _PLACE)
+                begun.uncount()
                 activation.leave(None)
         return is_active
 
-    def process_view(self, original: Any, middleware: Any, request: Any, args: Any, kwargs: Any) -> Any:
+    def process_view(self, original: Any, middleware: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the route of the request."""
         try:
             begun = request._otel_fastpath
@@ -246,13 +232,6 @@ class Middleware:
         return response
 
 
-def _are_stock() -> bool:
-    """Whether nobody has replaced a function in whose place the methods stand; one of them needs the others."""
-    return (_beginning.hold() or _BEGINNING.holds_again(_beginning)) and (
-        _ending.hold() or _ENDING.holds_again(_ending)
-    )
-
-
 @critical_section
 def _exclusions(kept: Middleware) -> Exclusions:
     return kept._exclusions
@@ -275,34 +254,22 @@ def _keep_shapes(kept: Middleware, shapes: EnvironShapes) -> None:
 
 def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, Any]) -> None:
     """Put captured headers and the attributes of the request that the user asked for on the span."""
-    if VARIABLES.get(REQUEST_HEADERS) and span.kind == _SERVER:
-        captured = stock.wsgi_collect_custom_request_headers_attributes(request.META)
-        if captured:
-            span.set_attributes(captured)
-            # They come before the others, as with stock.
-            for name, value in attributes.items():
-                span.set_attribute(name, value)
+    if put_captured(span, REQUEST_HEADERS, stock.wsgi_collect_custom_request_headers_attributes, request.META):
+        # They come before the others, as with stock.
+        for name, value in attributes.items():
+            span.set_attribute(name, value)
     if middleware._traced_request_attrs:
         traced = stock.extract_attributes_from_object(request, middleware._traced_request_attrs)
         for name, value in traced.items():
             span.set_attribute(name, value)
 
 
-def _put_response(begun: DjangoRequest, request: Any, response: Any) -> None:
-    span = begun.span
-    begun.put_status(span, str(response.status_code))
-    if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
-        captured = stock.wsgi_collect_custom_response_headers_attributes(response.items())
-        if captured:
-            span.set_attributes(captured)
-    if propagators._RESPONSE_PROPAGATOR:
-        propagators._RESPONSE_PROPAGATOR.inject(response)
-    if _Middleware._otel_response_hook:
+def _call_hook(name: str, *args: Any) -> None:
+    """Call a hook of the application's, whose exceptions stock logs."""
+    hook = getattr(_Middleware, f"_otel_{name}")
+    if hook:
         try:
-            _Middleware._otel_response_hook(span, request, response)
+            hook(*args)
         except Exception as error:
             faults.raise_interruption(error)
-            stock._logger.exception("Exception raised by response_hook")
-    seconds = perf_counter() - begun.started
-    target = (begun.route if begun.has_old else None) or begun.target or None
-    begun.series.record(begun.labels, seconds, None, begun.code, begun.error, target, begun.route)
+            stock._logger.exception("Exception raised by %s", name)

@@ -1,13 +1,12 @@
 # C types for the compiled twin of middleware.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.http.activations_c cimport Activation, OpenActivation
-from otel_fastpath.http.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.responses_c cimport ResponseTelemetry
-from otel_fastpath.http.series_c cimport RequestLabels, ApplicationMetrics
+from otel_fastpath.http.conventions_c cimport StockFunctions
+from otel_fastpath.http.servers.activations_c cimport Activation
+from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
+from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object perf_counter
 cdef object time
 cdef object propagators
 cdef object stock
@@ -18,22 +17,14 @@ cdef object is_refused
 cdef object is_wsgi
 cdef object key_of_url
 cdef object name_of
-cdef object COLLECTING
-cdef object STOCK
-cdef object _BEGINNING
-cdef object _ENDING
-cdef object UNKNOWN
-cdef Facts _beginning
-cdef Facts _ending
+cdef StockFunctions _beginning
+cdef StockFunctions _ending
 cdef object Exclusions
 cdef object excludes
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
-cdef object VARIABLES
 cdef object faults
-cdef object guarded
 cdef object _PLACE
-cdef object _SERVER
 cdef object _Middleware
 cdef object _get_span_name
 cdef object _START_TIME
@@ -44,17 +35,13 @@ cdef object _TIMED
 cdef object _STARTED
 cdef object _EXCEPTION
 
-cdef class DjangoRequest(ResponseTelemetry):
-    cdef public Activation activation
+cdef class DjangoRequest(ServerRequest):
     cdef public object exception
-    cdef public RequestLabels labels
-    cdef public object route
-    cdef public ApplicationMetrics series
+    cdef public object path
     cdef public object span
-    cdef public object started
-    cdef public object target
     cpdef take_route(self, object request)
     cpdef answer(self, object request, object response)
+    cdef _put_response(self, object request, object response)
 
 cdef class Middleware:
     cdef object _exclusions
@@ -68,7 +55,6 @@ cdef class Middleware:
     cdef bint _try_activate(self, DjangoRequest begun, object middleware, object request, object attributes) except -1
     cpdef process_response(self, object original, object middleware, object request, object response)
 
-cdef bint _are_stock() except -1
 cdef object _exclusions(Middleware kept)
 
 cdef _keep_exclusions(Middleware kept, object exclusions)
@@ -78,5 +64,3 @@ cdef EnvironShapes _shapes(Middleware kept)
 cdef _keep_shapes(Middleware kept, EnvironShapes shapes)
 
 cdef _put_more(object middleware, object request, object span, dict attributes)
-
-cdef _put_response(DjangoRequest begun, object request, object response)

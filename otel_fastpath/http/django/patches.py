@@ -34,44 +34,17 @@ def _ours() -> Any:
         raise SkipError(f"Django cannot be used here: {error}") from error
 
 
-def _make_process_request(original: Any, _settings: Config) -> Any:
-    ours = _ours()
+def _make(name: str) -> Callable[[Any, Config], Any]:
+    def make(original: Any, _settings: Config) -> Any:
+        method = getattr(_ours(), name)
 
-    @functools.wraps(original)
-    def process_request(self: Any, request: Any) -> Any:
-        return ours.process_request(original, self, request)
+        @functools.wraps(original)
+        def replacement(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+            return method(original, self, request, *args, **kwargs)
 
-    return process_request
+        return replacement
 
-
-def _make_process_view(original: Any, _settings: Config) -> Any:
-    ours = _ours()
-
-    @functools.wraps(original)
-    def process_view(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        return ours.process_view(original, self, request, args, kwargs)
-
-    return process_view
-
-
-def _make_process_exception(original: Any, _settings: Config) -> Any:
-    ours = _ours()
-
-    @functools.wraps(original)
-    def process_exception(self: Any, request: Any, exception: Any) -> Any:
-        return ours.process_exception(original, self, request, exception)
-
-    return process_exception
-
-
-def _make_process_response(original: Any, _settings: Config) -> Any:
-    ours = _ours()
-
-    @functools.wraps(original)
-    def process_response(self: Any, request: Any, response: Any) -> Any:
-        return ours.process_response(original, self, request, response)
-
-    return process_response
+    return make
 
 
 _SOURCES: Final = (
@@ -84,12 +57,12 @@ _SOURCES: Final = (
 )
 
 
-def _patch(name: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
+def _patch(name: str, why: str) -> Patch:
     return Patch(
         name=f"django.{name}",
         target=f"{_MODULE}:_DjangoMiddleware.{name}",
         why=why,
-        make=make,
+        make=_make(name),
         requires=requires("django"),
         sources=_SOURCES,
         stock=STOCK[f"django.{name}"],
@@ -98,18 +71,14 @@ def _patch(name: str, why: str, make: Callable[[Any, Config], Any]) -> Patch:
     )
 
 
+_URL: Final = "Makes the URL of the request to see whether it is excluded"
 # The later ones are applied first, so that no request is begun here and ended by stock's.
 PATCHES: Final = (
-    _patch(
-        "process_response",
-        "Makes the URL of the request to see whether it is excluded, and reads four variables of the environment.",
-        _make_process_response,
-    ),
-    _patch("process_exception", "Makes the URL of the request to see whether it is excluded.", _make_process_exception),
-    _patch("process_view", "Makes the URL of the request to see whether it is excluded.", _make_process_view),
+    _patch("process_response", f"{_URL}, and reads four variables of the environment."),
+    _patch("process_exception", f"{_URL}."),
+    _patch("process_view", f"{_URL}."),
     _patch(
         "process_request",
         "Resolves the path that Django resolves again, and makes all attributes of the request, which it sets twice.",
-        _make_process_request,
     ),
 )

@@ -15,14 +15,13 @@ from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
 
-from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.fastapi.instruments import ApplicationInstruments, kept_for
 from otel_fastpath.http.fastapi.scopes import query_of, read, server_attributes
 from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_provider
-from otel_fastpath.http.parents import detach_token, make_current
+from otel_fastpath.http.scopes import detach_token, make_current
 from otel_fastpath.http.stock import STOCK
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 from otel_fastpath.wrapping.starting import end_span
 
@@ -38,8 +37,7 @@ _LOWEST_ERROR: Final = 500
 _LEFT_TO_STOCK: Final = object()
 _NOTHING: Final = object()
 # Other code may replace the functions in whose place these stand.
-_STOCK: Final = STOCK["fastapi_own.request"]
-_facts = Facts(UNKNOWN)
+_stock_functions = StockFunctions(STOCK["fastapi_own.request"])
 
 
 class Request:
@@ -370,7 +368,7 @@ def _instead(error: Exception) -> Any:
 def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:
     """How to serve a request: a `Request`, not started yet, `_NOTHING` or `_LEFT_TO_STOCK`."""
     config = own.config
-    if config["exclude"] is not None or type(scope) is not dict or not (_facts.hold() or _STOCK.holds_again(_facts)):
+    if config["exclude"] is not None or type(scope) is not dict or not _stock_functions.hold():
         return _LEFT_TO_STOCK
     if legacy_otel:
         return _NOTHING

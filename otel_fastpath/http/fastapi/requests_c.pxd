@@ -1,7 +1,7 @@
 # C types for the compiled twin of requests.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.fastapi.instruments_c cimport ApplicationInstruments
 from otel_fastpath.metrics.instruments.bound_c cimport BoundCounter
 
@@ -12,10 +12,7 @@ cdef object Context
 cdef object SpanKind
 cdef object StatusCode
 cdef object faults
-cdef object STOCK
-cdef object _STOCK
-cdef object UNKNOWN
-cdef Facts _facts
+cdef StockFunctions _stock_functions
 cdef object api
 cdef object asgi
 cdef object _PLACE

@@ -10,7 +10,7 @@ from opentelemetry import _logs, metrics, trace
 from opentelemetry._logs import _internal as _logs_api
 from opentelemetry.environment_variables import _OTEL_PYTHON_LOGGER_PROVIDER
 
-from otel_fastpath.http.variables import VARIABLES, encoded
+from otel_fastpath.http.servers.variables import VARIABLES, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter, time_ns
+from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 import flask
@@ -11,24 +11,21 @@ from opentelemetry.instrumentation import flask as stock
 from opentelemetry.instrumentation import propagators
 from opentelemetry.instrumentation import wsgi as otel_wsgi
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE
-from opentelemetry.trace import SpanKind
 
-from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.http.activations import Activation, OpenActivation
-from otel_fastpath.http.environs import EnvironShapes
+from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.exclusions import Exclusions, excludes
-from otel_fastpath.http.responses import ResponseTelemetry
-from otel_fastpath.http.series import ApplicationMetrics, RequestLabels
+from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
+from otel_fastpath.http.servers.activations import Activation, OpenActivation
+from otel_fastpath.http.servers.environs import EnvironShapes, name_span
+from otel_fastpath.http.servers.series import ApplicationMetrics
+from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock import COLLECTING, STOCK
-from otel_fastpath.http.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PLACE = "the Flask instrumentation"
-_SERVER = SpanKind.SERVER
 _START_TIME = stock._ENVIRON_STARTTIME_KEY
 _SPAN = stock._ENVIRON_SPAN_KEY
 _ACTIVATION = stock._ENVIRON_ACTIVATION_KEY
@@ -36,9 +33,8 @@ _CONTEXT = stock._ENVIRON_REQCTX_REF_KEY
 _TOKEN = stock._ENVIRON_TOKEN
 _COMMENTS = "SQLCOMMENTER_ORM_TAGS_AND_VALUES"
 # Other code may replace the functions in whose place these stand.
-_REQUEST, _BEFORE = STOCK["flask.request"], STOCK["flask.before_request"]
-_request = Facts(UNKNOWN)
-_before = Facts(UNKNOWN)
+_request = StockFunctions(STOCK["flask.request"])
+_before = StockFunctions(STOCK["flask.before_request"])
 # What the URL of a request follows from, if no proxy is trusted.
 _OF_URL = ("wsgi.url_scheme", "HTTP_HOST", "SERVER_NAME", "SERVER_PORT", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING")
 
@@ -66,7 +62,7 @@ class App:
         twin: Stock's function, for unusual requests.
     """
 
-    __slots__ = ("_shapes", "_twin", "exclusions", "response_hook", "series", "wsgi_app")
+    __slots__ = ("_shapes", "_twin", "exclusions", "response_hook", "wsgi_app")
 
     def __init__(
         self,
@@ -83,11 +79,11 @@ class App:
     ) -> None:
         self._twin = twin
         self.wsgi_app = wsgi_app
-        self.series = ApplicationMetrics(
+        series = ApplicationMetrics(
             active_requests_counter, duration_histogram_old, duration_histogram_new, sem_conv_opt_in_mode
         )
         self._shapes = EnvironShapes(
-            otel_wsgi, "collect_request_attributes", COLLECTING["flask"], self.series, sem_conv_opt_in_mode
+            otel_wsgi, "collect_request_attributes", COLLECTING["flask"], series, sem_conv_opt_in_mode
         )
         self.exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
         self.response_hook = response_hook
@@ -96,62 +92,52 @@ class App:
         """Serve a request."""
         request, app = None, self._twin
         try:
-            if type(environ) is dict and (_request.hold() or _REQUEST.holds_again(_request)):
-                request = FlaskRequest(self._shapes.has_old, self._shapes.has_new)
+            if type(environ) is dict and _request.hold():
+                shapes = self._shapes
+                request = FlaskRequest(shapes.has_old, shapes.has_new, shapes.series, shapes.labels(environ))
                 request.app, request.environ, request.start_response = self, environ, start_response
-                request.labels = self._shapes.labels(environ)
-                request.is_traced, request.route = True, None
+                request.is_traced = True
         except Exception as error:
-            faults.absorb_any(_PLACE, error)
             request = None
-            # What is not ours would raise again in stock's code.
-            if not faults.ours(error):
+            if stays_without(_PLACE, error):
                 app = self.wsgi_app
         return app(environ, start_response) if request is None else request.serve()
 
 
-class FlaskRequest(ResponseTelemetry):
-    """A request to an instrumented application.
+class FlaskRequest(ServerRequest):
+    """A request to an instrumented application. Its span begins and ends in other functions.
 
     Attributes:
         app: The application.
         environ: The environ.
         is_traced: Whether the duration is recorded.
-        labels: The attributes of the metrics.
-        route: The route, once the response begins.
         start_response: The server's function.
     """
 
-    __slots__ = ("app", "environ", "is_traced", "labels", "route", "start_response")
+    __slots__ = ("app", "environ", "is_traced", "start_response")
 
     app: App
     environ: dict[str, Any]
     is_traced: bool
-    labels: RequestLabels
-    route: str | None
-    start_response: Callable[..., Any]
+    start_response: Any
 
     def serve(self) -> Any:
         """Call the application."""
         self.environ[_START_TIME] = time_ns()
-        started = perf_counter()
-        self.labels.count(1, _PLACE)
+        self.count()
         try:
             result = self.app.wsgi_app(self.environ, self.respond)
             if self.is_traced:
-                self.record(perf_counter() - started)
+                self.measure()
             return result
         finally:
-            self.labels.count(-1, _PLACE)
+            self.uncount()
 
     def record(self, seconds: float) -> None:
         """Record the duration."""
-        try:
-            # Other code may replace this function, as stock's tests do.
-            context = trace.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as stock
-            self.app.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
+        # Other code may replace this function, as stock's tests do.
+        context = trace.set_span_in_context(self.environ.get(_SPAN))  # type: ignore[arg-type]  # as stock
+        self.series.record(self.labels, seconds, context, self.code, self.error, self.route, self.route)
 
     def respond(self, status: str, response_headers: list[tuple[str, str]], *args: Any, **kwargs: Any) -> Any:
         """The application's `start_response`."""
@@ -184,14 +170,8 @@ class FlaskRequest(ResponseTelemetry):
         if propagator:
             propagator.inject(response_headers, setter=otel_wsgi.default_response_propagation_setter)
         if span:
-            try:
-                self.put_status(span, status)
-            except Exception as fault:
-                faults.absorb_any(_PLACE, fault)
-            if VARIABLES.get(RESPONSE_HEADERS) and span.is_recording() and span.kind == _SERVER:
-                captured = otel_wsgi.collect_custom_response_headers_attributes(response_headers)
-                if captured:
-                    span.set_attributes(captured)
+            self.put_status(span, status)
+            put_captured(span, RESPONSE_HEADERS, otel_wsgi.collect_custom_response_headers_attributes, response_headers)
         else:
             stock._logger.warning("Flask environ's OpenTelemetry span missing at _start_response(%s)", status)
 
@@ -227,7 +207,7 @@ class BeforeRequest:
         request = attributes = None
         activation = OpenActivation()
         try:
-            if not (_before.hold() or _BEFORE.holds_again(_before)):
+            if not _before.hold():
                 return self._twin()
             request = flask.request._get_current_object()  # type: ignore[attr-defined]  # of the proxy
             if self._exclusions is not None and _is_excluded(self._exclusions, request):
@@ -236,9 +216,7 @@ class BeforeRequest:
                 attributes = self._start_span(request, request.environ, activation)
         except BaseException as error:
             activation.leave(None)
-            faults.absorb_any(_PLACE, error)
-            # What is not ours, such as a sampler, would raise again in stock's code.
-            if not faults.ours(error):
+            if stays_without(_PLACE, error):
                 return None
         if attributes is None:
             return self._twin()
@@ -260,10 +238,7 @@ class BeforeRequest:
             if self._hook and span.is_recording():
                 for name, value in attributes.items():
                     span.set_attribute(name, value)
-            if VARIABLES.get(REQUEST_HEADERS) and span.is_recording() and span.kind == _SERVER:
-                captured = otel_wsgi.collect_custom_request_headers_attributes(environ)
-                if captured:
-                    span.set_attributes(captured)
+            put_captured(span, REQUEST_HEADERS, otel_wsgi.collect_custom_request_headers_attributes, environ)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
 
@@ -292,8 +267,7 @@ class BeforeRequest:
         elif rule is not None:
             name = f"{shape.method} {rule.rule}"
         else:
-            path = environ.get("PATH_INFO", "").strip()
-            name = f"{shape.method} {path}" if path else shape.method
+            name = name_span(shape.method, environ)
         if rule:
             attributes[HTTP_ROUTE] = route
         activation.start(self._tracer, name, environ, attributes, environ.get(_START_TIME))

@@ -1,13 +1,11 @@
 # C types for the compiled twin of hooks.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.http.activations_c cimport Activation, OpenActivation
-from otel_fastpath.http.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.responses_c cimport ResponseTelemetry
-from otel_fastpath.http.series_c cimport RequestLabels, ApplicationMetrics
+from otel_fastpath.http.conventions_c cimport StockFunctions
+from otel_fastpath.http.servers.activations_c cimport Activation, OpenActivation
+from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object perf_counter
 cdef object time_ns
 cdef object flask
 cdef object trace
@@ -15,22 +13,12 @@ cdef object stock
 cdef object propagators
 cdef object otel_wsgi
 cdef object HTTP_ROUTE
-cdef object COLLECTING
-cdef object STOCK
-cdef object _REQUEST
-cdef object _BEFORE
-cdef object UNKNOWN
-cdef Facts _before
-cdef Facts _request
-cdef object Exclusions
-cdef object excludes
+cdef StockFunctions _before
+cdef StockFunctions _request
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
-cdef object VARIABLES
 cdef object faults
-cdef object guarded
 cdef object _PLACE
-cdef object _SERVER
 cdef object _START_TIME
 cdef object _SPAN
 cdef object _ACTIVATION
@@ -46,18 +34,15 @@ cdef class App:
     cdef object _twin
     cdef public object exclusions
     cdef public object response_hook
-    cdef public ApplicationMetrics series
     cdef public object wsgi_app
 
-cdef class FlaskRequest(ResponseTelemetry):
+cdef class FlaskRequest(ServerRequest):
     cdef public App app
     cdef public dict environ
     cdef public bint is_traced
-    cdef public RequestLabels labels
-    cdef public object route
     cdef public object start_response
     cpdef serve(self)
-    cpdef record(self, object seconds)
+    cpdef record(self, double seconds)
     cpdef answer(self, object status, object response_headers)
     cdef _tell(self, object request, object span, object status, object response_headers)
 

@@ -1,204 +1,159 @@
-"""One call of httpx or httpx2: before the request, and after the response. Compiled as `calls_c`."""
+"""One set-up of stock's for httpx or httpx2, and what is its own in each call. Compiled as `calls_c`."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry.instrumentation import httpx as stock
 from opentelemetry.propagate import inject
-from opentelemetry.trace import SpanKind
+from opentelemetry.util.http import normalise_request_header_name
 
-from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.http.conventions import is_suppressed
-from otel_fastpath.http.outgoing import has_no_sdk, propagated, redacted
-from otel_fastpath.http.scopes import enter_scope, exit_scope, make_scope
+from otel_fastpath.http.client import BEGINNING, ClientInstrumentation
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, has_no_sdk, propagated, redacted
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
-    from otel_fastpath.http.outgoing import CallShape, CallShapes, ResponsePlan
-    from otel_fastpath.patching.stock import Stock
+    from collections.abc import Callable
 
-BEGINNING = "the beginning of a call of httpx"
-_END = "the end of a call of httpx"
-_CLIENT = SpanKind.CLIENT
+    from typing_extensions import Self
 
+    from otel_fastpath.http.clients.kinds import Seen
 
-class HttpxCall:
-    """A prepared call.
-
-    Attributes:
-        request: The request.
-        headers: Its headers before those of the propagators.
-        shape: The `CallShape`; None if only the headers are needed: there is no SDK.
-        name: The name of the span.
-        attributes: The attributes of the span at its start.
-        info: What stock's hooks get; None if there are none.
-        scope: The scope of the span.
-        span: The span.
-    """
-
-    __slots__ = ("attributes", "headers", "info", "name", "request", "scope", "shape", "span")
-    attributes: dict[str, Any]
-    headers: Any
-    info: Any
-    name: str
-    request: Any
-    scope: Any
-    shape: CallShape
-    span: Any
+# Asynchronous calls rest on the same functions.
+_TARGET = "opentelemetry.instrumentation.httpx:HTTPXClientInstrumentor._handle_request_wrapper"
+# A header that is captured to see where captured headers come.
+_MARK = "otel-fastpath-mark"
+# Releases before 0.65 support httpx only; their functions have no argument for the module.
+TAKES_MODULE = "module" in signature(stock._extract_parameters).parameters
+# The fields of a parsed URL, which `str` joins in a call of four properties.
+_PARTS = ("scheme", "userinfo", "host", "port", "path", "query", "fragment")
 
 
-class HttpxCalls:
-    """The calls of one set-up of stock's.
+class HttpxInstrumentation(ClientInstrumentation):
+    """One set-up of stock's: a call of `instrument` or `instrument_client`, or a transport.
 
     Args:
-        tracer: Starts the spans.
-        shapes: The `CallShapes`.
-        excluded: Searches a URL for what is excluded; None: nothing is.
-        kinds: The classes Request, Response and Headers of the library.
-        is_known: Whether the fields of URLs and headers are as they are read here.
-        cold: Functions for what is rare: `new_answer(shape, response)`, `request_info(request, url)` or None if there
-            are no hooks, `captured_request(headers)` and `captured_response(headers)` or None if none is captured.
-        stock: The functions of stock's in whose place this stands.
+        options: What stock's set-up passes to each call, by name.
+
+    Attributes:
+        options: Likewise.
     """
 
-    __slots__ = (
-        *("_captured_request", "_captured_response", "_excluded", "_facts", "_headers_class", "_is_known"),
-        *("_new_answer", "_request_class", "_request_info", "_response_class", "_shapes", "_stock", "_tracer"),
-    )
+    __slots__ = ("_is_known", "_module", "_tail", "options")
 
-    def __init__(
-        self,
-        tracer: Any,
-        shapes: CallShapes,
-        excluded: Any,
-        kinds: tuple[Any, Any, Any],
-        is_known: bool,
-        cold: tuple[Any, Any, Any, Any],
-        stock: Stock,
-    ) -> None:
-        self._facts, self._stock = Facts(UNKNOWN), stock
-        self._tracer = tracer
-        self._shapes = shapes
-        self._excluded = excluded
-        self._request_class, self._response_class, self._headers_class = kinds
-        self._is_known = is_known
-        self._new_answer, self._request_info, self._captured_request, self._captured_response = cold
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self._module = module = options.get("module") or import_module("httpx")
+        self._tail = (module,) if TAKES_MODULE else ()
+        hooks = {name: options.get(name) or options.get(f"async_{name}") for name in ("request_hook", "response_hook")}
+        super().__init__(_TARGET, {**options, **hooks}, module.Response)
+        url = getattr(module.URL("http://a/"), "_uri_reference", None)
+        # Whether the fields of URLs and headers are as they are read here.
+        self._is_known = getattr(url, "_fields", None) == _PARTS and (
+            getattr(module.Headers({"a": "b"}), "_list", None) == [(b"a", b"a", b"b")]
+        )
 
-    def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Prepare a call, for `enter` and `close` in one `try`.
+    def __deepcopy__(self, _memo: Any) -> Self:
+        """Itself: it has modules, which cannot be copied. A copied transport with other options makes its own."""
+        return self
 
-        Returns:
-            A `HttpxCall`; None if the call has no span: it is suppressed, its URL is excluded, or there is no SDK;
-            `NotImplemented` if stock's own code has to run the call.
-        """
-        try:
-            if not (self._facts.hold() or self._stock.holds_again(self._facts)):
-                return NotImplemented
-            if is_suppressed():
+    def prepare(self, subject: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG002  # of the skeleton
+        """See `ClientInstrumentation`."""
+        if len(args) != 1 or kwargs or not isinstance(args[0], self._module.Request):
+            return NotImplemented
+        request = args[0]
+        begun: ClientCall = self.new_call(None, args, kwargs)
+        begun.headers = request.headers
+        is_silent = not self.has_hooks and has_no_sdk(self.tracer)
+        if not is_silent or self.excluded is not None:
+            url, server = self._url_of(request.url)
+            if self.excluded is not None and self.excluded(url):
                 return None
-            if len(args) != 1 or kwargs or not isinstance(args[0], self._request_class):
-                return NotImplemented
-            begun = self._begin(args[0])
-        except Exception as error:
-            faults.absorb_any(BEGINNING, error)
-            # What is not ours, such as a sampler, would raise again in stock's code.
-            return NotImplemented if faults.ours(error) else None
-        if type(begun) is not HttpxCall:
-            return begun
-        if begun.shape is None:
+        if is_silent:
             self.propagate(begun)
             return None
-        begun.scope = make_scope(self._tracer, begun.name, _CLIENT, begun.attributes)
-        return None if begun.scope is None else begun
-
-    def enter(self, begun: HttpxCall) -> bool:
-        """Start the span and make it the current one; False after a fault of ours: there is no span."""
-        begun.span = enter_scope(begun.scope)
-        return begun.span is not None
-
-    def _begin(self, request: Any) -> Any:
-        begun = HttpxCall.__new__(HttpxCall)
-        begun.request = request
-        begun.headers = request.headers
-        begun.shape = begun.info = None  # type: ignore[assignment]  # set below, if there is an SDK
-        is_silent = self._request_info is None and has_no_sdk(self._tracer)
-        if is_silent and self._excluded is None:
-            return begun
-        url = server = None
-        if self._is_known:
-            scheme, userinfo, host, port, path, query, fragment = request.url._uri_reference
-            if host and ":" not in host and not userinfo and fragment is None:
-                server = f"{scheme}://{host}" if port is None else f"{scheme}://{host}:{port}"
-                url = server + path if query is None else f"{server}{path}?{query}"
-        if url is None:
-            url = str(request.url)
-        if self._excluded is not None and self._excluded(url):
-            return None
-        if is_silent:
-            return begun
-        shape = self._shapes.find(request.method, url, server)
+        shape = self.shapes.find(request.method, url, server)
         if shape is None:
             return NotImplemented
-        captured = None if self._captured_request is None else self._captured_request(begun.headers)
         begun.shape = shape
-        begun.name = shape.name
-        begun.attributes = self._shapes.attributes(shape, redacted(url), captured)
-        if self._request_info is not None:
-            begun.info = self._request_info(request, url)
+        begun.attributes = self.shapes.attributes(shape, redacted(url), self.captured_of_request(begun.headers))
+        if self.has_hooks:
+            parts = self._module.URL(url), request.headers, request.stream, request.extensions
+            begun.hooked = (stock.RequestInfo(request.method.encode(), *parts),)
         return begun
 
-    def close(self, begun: HttpxCall, error: BaseException | None) -> None:
-        """Restore the context and end the span, of a call that raised this."""
-        exit_scope(begun.scope, error)
+    def _url_of(self, url: Any) -> tuple[str, str | None]:
+        """A URL as a text, and its beginning up to the path, if that is known."""
+        if self._is_known:
+            scheme, userinfo, host, port, path, query, fragment = url._uri_reference
+            if host and ":" not in host and not userinfo and fragment is None:
+                server = f"{scheme}://{host}" if port is None else f"{scheme}://{host}:{port}"
+                return server + path if query is None else f"{server}{path}?{query}", server
+        return str(url), None
 
-    def propagate(self, begun: HttpxCall) -> None:
+    def propagate(self, begun: ClientCall) -> None:
         """Give the request new headers, with those of the propagators."""
         try:
-            self._propagate(begun)
+            headers = self._module.Headers(begun.headers)
+            fields = propagated() if self._is_known else None
+            if fields is None:
+                inject(headers)
+            elif fields:
+                items = headers._list
+                for name, value in fields.items():
+                    key = name.encode()
+                    for item in items:
+                        if item[1] == key:
+                            headers[name] = value
+                            break
+                    else:
+                        items.append((key, key, value.encode()))
+            begun.args[0].headers = headers
         except Exception as error:
             faults.absorb_any(BEGINNING, error)
 
-    def _propagate(self, begun: HttpxCall) -> None:
-        headers = self._headers_class(begun.headers)
-        fields = propagated() if self._is_known else None
-        if fields is None:
-            inject(headers)
-        elif fields:
-            items = headers._list
-            for name, value in fields.items():
-                key = name.encode()
-                for item in items:
-                    if item[1] == key:
-                        headers[name] = value
-                        break
-                else:
-                    items.append((key, key, value.encode()))
-        begun.request.headers = headers
-
-    def record_response(self, begun: HttpxCall, response: Any) -> ResponsePlan | None:
-        """Set what the response says on the span; return the `ResponsePlan` that records the duration."""
-        try:
-            shape, span = begun.shape, begun.span
-            if type(response) is not self._response_class:
-                answer: ResponsePlan = self._new_answer(shape, response)
-            else:
-                # A server can send any version, but it is short. What a transport sets may not be hashable.
-                key = (response.status_code, response.extensions.get("http_version"))
-                answer = get_item(shape.answers, key) if type(key[0]) is int else None  # type: ignore[assignment]  # made below
-                if answer is None:
-                    answer = self._new_answer(shape, response)
-                    if type(key[0]) is int:
-                        shape.keep(key, answer)
-            if answer.attributes and span.is_recording():
-                attributes = answer.attributes
-                if self._captured_response is not None:
-                    attributes = {**self._captured_response(response.headers), **attributes}
-                span.set_attributes(attributes)
-                if answer.error is not None:
-                    span.set_status(answer.error)
-        except Exception as error:
-            faults.absorb_any(_END, error)
+    def key_of(self, response: Any) -> Any:
+        """Status and version of a response."""
+        if type(response) is not self.response_class or type(response.status_code) is not int:
             return None
-        return answer
+        # A server can send any version, but it is short. What a transport sets may not be hashable.
+        return response.status_code, response.extensions.get("http_version")
+
+    def describe(self, response: Any, seen: Seen, metric: dict[str, Any]) -> None:
+        """See `ClientInstrumentation`."""
+        status, version = response.status_code, response.http_version
+        to_metrics: Callable[..., None] = stock._apply_response_client_attributes_to_metrics
+        to_metrics(seen, metric, status, version, self.mode)
+        to_span: Callable[..., None] = stock._apply_response_client_attributes_to_span
+        to_span(seen, status, version, self.mode, *self._tail)
+
+    def info_of(self, response: Any) -> Any:
+        """See `ClientInstrumentation`."""
+        return stock.ResponseInfo(response.status_code, response.headers, response.stream, response.extensions)
+
+    def metric_of(self, begun: ClientCall) -> dict[str, Any]:
+        """Without the status of a response that an exception has."""
+        return begun.shape.metric
+
+    def readable(self, headers: Any) -> Any:
+        """As stock does it."""
+        normalize: Callable[..., Any] = stock._normalize_headers
+        return normalize(headers, *self._tail)
+
+    def attributes_of(self, answer: ResponsePlan, response: Any) -> dict[str, Any]:
+        """Those of captured headers come first."""
+        captured = self.captured_of(response)
+        return answer.attributes if captured is None else {**captured, **answer.attributes}
+
+    def new_shape(self, method: str, url: str) -> CallShape:
+        """See `ClientInstrumentation`."""
+        attributes: dict[str, Any] = {}
+        metric: dict[str, Any] = {}
+        function: Callable[..., None] = stock._apply_request_client_attributes_to_span
+        function(attributes, metric, url, method, self.mode, *self._tail, {_MARK: "-"}, [_MARK], [])
+        mark = normalise_request_header_name(_MARK)
+        before = list(attributes).index(mark)
+        del attributes[mark]
+        return CallShape(stock._get_default_span_name(method), attributes, before, metric)

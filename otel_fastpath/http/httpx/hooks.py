@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from timeit import default_timer
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.http.httpx.calls import BEGINNING
-from otel_fastpath.http.httpx.set_up import TAKES_MODULE, HttpxInstrumentation
+from otel_fastpath.compiled import hot
+from otel_fastpath.http.client import BEGINNING
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.http.httpx.calls import HttpxInstrumentation
     from otel_fastpath.patching.diverting import Diversions
 
 # Where a transport of stock's keeps its `HttpxInstrumentation`.
@@ -21,88 +21,6 @@ _NAMES: Final = (
     *("tracer", "duration_histogram_old", "duration_histogram_new", "sem_conv_opt_in_mode", "request_hook"),
     *("response_hook", "excluded_urls", "captured_request_headers", "captured_response_headers", "sensitive_headers"),
 )
-
-
-def call(  # noqa: C901  # the begin, the call and the end stand in one `try`
-    set_up: HttpxInstrumentation, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Run a call as stock does; returns `NotImplemented`, and does nothing, if only stock's own code can."""
-    calls, hook = set_up.calls, set_up.response_hook
-    begun = calls.begin(args, kwargs)
-    if begun is NotImplemented:
-        return NotImplemented
-    if begun is None:
-        return wrapped(*args, **kwargs)
-    try:
-        if not calls.enter(begun):
-            return wrapped(*args, **kwargs)
-        if set_up.request_hook is not None:
-            set_up.request_hook(begun.span, begun.info)
-        calls.propagate(begun)
-        start = default_timer()
-        try:
-            response = wrapped(*args)
-        except Exception as error:
-            seconds = default_timer() - start
-            response = set_up.response_of(error)
-            if response is not None:
-                calls.record_response(begun, response)
-                if hook is not None and (info := set_up.response_info(response)) is not None:
-                    hook(begun.span, begun.info, info)
-            set_up.record_error(begun, error, seconds)
-            raise
-        seconds = default_timer() - start
-        answer = calls.record_response(begun, response)
-        if hook is not None and (info := set_up.response_info(response)) is not None:
-            hook(begun.span, begun.info, info)
-        if answer is not None:
-            answer.record(seconds)
-        calls.close(begun, None)
-    except BaseException as error:
-        calls.close(begun, error)
-        raise
-    return response
-
-
-async def call_async(  # noqa: C901  # as above
-    set_up: HttpxInstrumentation, wrapped: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """As `call`, for an asynchronous one."""
-    calls, hook = set_up.calls, set_up.response_hook
-    begun = calls.begin(args, kwargs)
-    if begun is NotImplemented:
-        return NotImplemented
-    if begun is None:
-        return await wrapped(*args, **kwargs)
-    try:
-        if not calls.enter(begun):
-            return await wrapped(*args, **kwargs)
-        if set_up.request_hook is not None:
-            await set_up.request_hook(begun.span, begun.info)
-        calls.propagate(begun)
-        start = default_timer()
-        try:
-            response = await wrapped(*args)
-        except Exception as error:
-            seconds = default_timer() - start
-            response = set_up.response_of(error)
-            if response is not None:
-                calls.record_response(begun, response)
-                if hook is not None and (info := set_up.response_info(response)) is not None:
-                    await hook(begun.span, begun.info, info)
-            set_up.record_error(begun, error, seconds)
-            raise
-        seconds = default_timer() - start
-        answer = calls.record_response(begun, response)
-        if hook is not None and (info := set_up.response_info(response)) is not None:
-            await hook(begun.span, begun.info, info)
-        if answer is not None:
-            answer.record(seconds)
-        calls.close(begun, None)
-    except BaseException as error:
-        calls.close(begun, error)
-        raise
-    return response
 
 
 def make_wrapper(original: Callable[..., Any], diversions: Diversions, method: str) -> Callable[..., Any]:
@@ -125,8 +43,10 @@ def make_wrapper(original: Callable[..., Any], diversions: Diversions, method: s
 
 def _bound(set_up: HttpxInstrumentation, original: Callable[..., Any]) -> Callable[..., Any]:
     def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = call(set_up, wrapped, args, kwargs)
-        return original(wrapped, instance, args, kwargs, **set_up.options) if result is NotImplemented else result
+        begun = set_up.begin(instance, args, kwargs)
+        if begun is NotImplemented:
+            return original(wrapped, instance, args, kwargs, **set_up.options)
+        return set_up.call(begun, wrapped, args, kwargs)
 
     return run
 
@@ -148,10 +68,10 @@ def make_async_wrapper(original: Callable[..., Any], diversions: Diversions, met
 
 def _bound_async(set_up: HttpxInstrumentation, original: Callable[..., Any]) -> Callable[..., Any]:
     async def run(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
-        result = await call_async(set_up, wrapped, args, kwargs)
-        if result is NotImplemented:
+        begun = set_up.begin(instance, args, kwargs)
+        if begun is NotImplemented:
             return await original(wrapped, instance, args, kwargs, **set_up.options)
-        return result
+        return await set_up.call_async(begun, wrapped, args, kwargs)
 
     return run
 
@@ -159,7 +79,7 @@ def _bound_async(set_up: HttpxInstrumentation, original: Callable[..., Any]) -> 
 def _bound_to(options: dict[str, Any], bind: Callable[..., Any], original: Callable[..., Any]) -> Any:
     """The function that runs the calls with these options; None if stock's own code has to run them."""
     try:
-        return bind(HttpxInstrumentation(options), original)
+        return bind(hot.http_httpx_calls.HttpxInstrumentation(options), original)
     except Exception as error:
         faults.absorb_any(BEGINNING, error)
         return None
@@ -193,7 +113,9 @@ def _of_transport(transport: Any) -> HttpxInstrumentation | None:
         # Stock reads them at each call.
         options = {name: getattr(transport, f"_{name}") for name in _NAMES}
         if set_up is None or any(set_up.options[name] is not each for name, each in options.items()):
-            set_up = HttpxInstrumentation({**options, "module": transport._module} if TAKES_MODULE else options)
+            calls = hot.http_httpx_calls
+            module = {"module": transport._module} if calls.TAKES_MODULE else {}
+            set_up = calls.HttpxInstrumentation({**options, **module})
             setattr(transport, _KEPT, set_up)
     except Exception as error:
         faults.absorb_any(BEGINNING, error)
@@ -208,8 +130,10 @@ def make_transport(original: Callable[..., Any]) -> Callable[..., Any]:
         set_up = _of_transport(self)
         if set_up is None:
             return original(self, *args, **kwargs)
-        result = call(set_up, self._transport.handle_request, args, kwargs)
-        return original(self, *args, **kwargs) if result is NotImplemented else result
+        begun = set_up.begin(self, args, kwargs)
+        if begun is NotImplemented:
+            return original(self, *args, **kwargs)
+        return set_up.call(begun, self._transport.handle_request, args, kwargs)
 
     return handle_request
 
@@ -221,7 +145,9 @@ def make_async_transport(original: Callable[..., Any]) -> Callable[..., Any]:
         set_up = _of_transport(self)
         if set_up is None:
             return await original(self, *args, **kwargs)
-        result = await call_async(set_up, self._transport.handle_async_request, args, kwargs)
-        return await original(self, *args, **kwargs) if result is NotImplemented else result
+        begun = set_up.begin(self, args, kwargs)
+        if begun is NotImplemented:
+            return await original(self, *args, **kwargs)
+        return await set_up.call_async(begun, self._transport.handle_async_request, args, kwargs)
 
     return handle_async_request

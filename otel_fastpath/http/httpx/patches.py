@@ -6,10 +6,9 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.http import stock_sources
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.instrumenting import client_patch
+from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import are_known
 
 if TYPE_CHECKING:
@@ -23,18 +22,10 @@ _sync: Final = Diversions()
 _async: Final = Diversions()
 
 
-def _sources(wrapper: str) -> dict[str, frozenset[str]]:
-    own = stock_sources.sources(
-        f"{_MODULE}:HTTPXClientInstrumentor.{wrapper}",
-        *stock_sources.SHARED,
-    )
-    return own | stock_sources.imported(_MODULE, "redact_url", "sanitize_method")
-
-
 def _divert_transport(diversions: Diversions, name: str, method: str, make: Callable[[Any], Any]) -> None:
     """Divert the method of stock's transport, if its source is known; without httpx there is only httpx2's."""
     place = f"{_MODULE}:{name}.{method}"
-    known = stock_sources.sources(place)[place]
+    known = sources(place)[place]
     module = vars(sys.modules[_MODULE])
     for each in (f"_{name}Base", name):
         function = vars(module.get(each, object)).get(method)
@@ -61,28 +52,24 @@ def _make_async(original: Any, _settings: Config) -> Any:
     return staticmethod(make(copy or original.__func__))
 
 
+_INSTRUMENTOR: Final = f"{_MODULE}:HTTPXClientInstrumentor"
 PATCHES: Final = (
-    Patch(
-        name="httpx.sync",
-        target=f"{_MODULE}:HTTPXClientInstrumentor._handle_request_wrapper",
-        why="A call parses its URL twice and normalizes its headers for a capture that is off; here the attributes are "
+    client_patch(
+        "httpx.sync",
+        f"{_INSTRUMENTOR}._handle_request_wrapper",
+        "A call parses its URL twice and normalizes its headers for a capture that is off; here the attributes are "
         "made once for each method and server.",
-        make=_make_sync,
-        requires=stock_sources.requires("httpx"),
-        sources=_sources("_handle_request_wrapper"),
-        stock=STOCK["httpx.sync"],
-        diversions=_sync,
-        budgets=("httpx",),
+        _make_sync,
+        _sync,
+        "httpx",
     ),
-    Patch(
-        name="httpx.async",
-        target=f"{_MODULE}:HTTPXClientInstrumentor._handle_async_request_wrapper",
-        why="As for a synchronous call.",
-        make=_make_async,
-        requires=stock_sources.requires("httpx"),
-        sources=_sources("_handle_async_request_wrapper"),
-        stock=STOCK["httpx.sync"],
-        diversions=_async,
-        budgets=("httpx, async",),
+    client_patch(
+        "httpx.async",
+        f"{_INSTRUMENTOR}._handle_async_request_wrapper",
+        "As for a synchronous call.",
+        _make_async,
+        _async,
+        "httpx, async",
+        stock=f"{_INSTRUMENTOR}._handle_request_wrapper",
     ),
 )

@@ -7,11 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.http import stock_sources
-from otel_fastpath.http.instrumenting import diverting
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.instrumenting import client_patch, diverting
+from otel_fastpath.http.stock_sources import SOCKETS
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -30,22 +28,14 @@ def _make(original: Any, _settings: Config) -> Any:
 
 
 PATCHES: Final = (
-    Patch(
-        name="requests.send",
-        target=f"{_MODULE}:_instrument",
-        why="A call parses its URL three times and enters four generators; here the attributes are made once for each "
+    client_patch(
+        "requests.send",
+        f"{_MODULE}:_instrument",
+        "A call parses its URL three times and enters four generators; here the attributes are made once for each "
         "method and server.",
-        make=_make,
-        requires=stock_sources.requires("requests"),
-        sources=stock_sources.sources(
-            f"{_MODULE}:_instrument",
-            *stock_sources.SHARED,
-            *stock_sources.SOCKETS,
-        )
-        | stock_sources.imported(_MODULE, "redact_url", "sanitize_method"),
-        stock=STOCK["requests.send"],
-        decorators=frozenset({"contextlib"}),
-        diversions=_diversions,
-        budgets=("requests",),
+        _make,
+        _diversions,
+        "requests",
+        further=SOCKETS,
     ),
 )

@@ -7,11 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.http import stock_sources
-from otel_fastpath.http.instrumenting import diverting
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.instrumenting import client_patch, diverting
+from otel_fastpath.http.stock_sources import SOCKETS
 from otel_fastpath.patching.diverting import Diversions
-from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -31,22 +29,15 @@ def _make(original: Any, _settings: Config) -> Any:
 
 
 PATCHES: Final = (
-    Patch(
-        name="urllib3.urlopen",
-        target=f"{_MODULE}:_instrument",
-        why="A call binds its arguments to a signature, which takes 298,000 instructions; here the four that are "
+    client_patch(
+        "urllib3.urlopen",
+        f"{_MODULE}:_instrument",
+        "A call binds its arguments to a signature, which takes 298,000 instructions; here the four that are "
         "needed are read.",
-        make=_make,
-        requires=stock_sources.requires("urllib3"),
-        sources=stock_sources.sources(
-            f"{_MODULE}:_instrument",
-            *stock_sources.SHARED,
-            *stock_sources.SOCKETS,
-        )
-        | stock_sources.imported(_MODULE, "sanitize_method"),
-        stock=STOCK["urllib3.urlopen"],
-        decorators=frozenset({"contextlib"}),
-        diversions=_diversions,
-        budgets=("urllib3",),
+        _make,
+        _diversions,
+        "urllib3",
+        further=SOCKETS,
+        helpers=("sanitize_method",),
     ),
 )

@@ -1,28 +1,19 @@
 # C types for the compiled twin of middleware.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.http.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.responses_c cimport ResponseTelemetry
-from otel_fastpath.http.series_c cimport RequestLabels, ApplicationMetrics
+from otel_fastpath.http.conventions_c cimport StockFunctions
+from otel_fastpath.http.servers.activations_c cimport Activation
+from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
+from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
+from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object perf_counter
 cdef object stock
-cdef object ERROR_TYPE
-cdef object Status
-cdef object StatusCode
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
-cdef object VARIABLES
 cdef object faults
-cdef object COLLECTING
-cdef object STOCK
-cdef object _STOCK
-cdef object UNKNOWN
 cdef object _PLACE
-cdef object _SERVER
 cdef object _Middleware
-cdef Facts _facts
+cdef StockFunctions _stock_functions
 
 @cython.locals(request=WsgiRequest)
 cpdef serve(object original, object middleware, object environ, object start_response)
@@ -32,32 +23,19 @@ cdef EnvironShapes _shapes_of(object middleware)
 @cython.locals(shapes=EnvironShapes, shape=EnvironShape, request=WsgiRequest)
 cdef WsgiRequest _make_request(object middleware, dict environ, object start_response)
 
-cdef class WsgiRequest(ResponseTelemetry):
-    cdef public object active
+cdef class WsgiRequest(ServerRequest):
     cdef public dict attributes
-    cdef public object context
     cdef public dict environ
     cdef public object hook
-    cdef public bint is_over
-    cdef public RequestLabels labels
-    cdef public object method
-    cdef public ApplicationMetrics series
-    cdef public object span
+    cdef public str method
     cdef public object start_response
-    cdef public object token
     cpdef start(self, object tracer)
+    @cython.locals(activation=Activation)
     cpdef serve(self, object middleware)
     cpdef capture(self)
-    cpdef activate(self)
-    cpdef deactivate(self)
-    cpdef note(self, object error)
     cpdef body(self, object chunks)
     cpdef answer(self, object status, object response_headers)
-    cpdef record(self, object seconds)
     cpdef fail(self, object error)
-    cpdef enter(self)
-    cpdef leave(self)
-    cpdef end(self)
 
 cdef class Body:
     cdef object __weakref__

@@ -56,7 +56,7 @@ _TRUSTED = {
     "db/not_begun.py": {"_resumed"},
     # Its attribute is the `new_query` above.
     "db/database.py": {"Database.new_query"},
-    "http/activations.py": {"OpenActivation"},
+    "http/servers/activations.py": {"OpenActivation"},
     # It only sets the class of an object.
     "compiled/helpers.py": {"drop_finalizer"},
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
@@ -81,29 +81,31 @@ _HOLDERS = {
     "set_up": tuple(
         (f"http/{place}.py", name)
         for place, name in (
-            ("urllib3/hooks", "Urllib3Instrumentation"),
-            ("requests/hooks", "RequestsInstrumentation"),
-            ("httpx/set_up", "HttpxInstrumentation"),
+            ("client", "ClientInstrumentation"),
             ("aiohttp_client/calls", "AiohttpClientInstrumentation"),
             ("aiohttp_server/middleware", "_AiohttpServerInstrumentation"),
         )
     ),
-    "calls": (("http/httpx/calls.py", "HttpxCalls"),),
     "request": tuple(
         (f"http/{place}.py", name)
         for place, name in (
             ("asgi/requests", "Request"),
             ("fastapi/requests", "Request"),
             ("wsgi/middleware", "WsgiRequest"),
+            ("server", "ServerRequest"),
         )
     ),
     "begun": tuple(
         (f"http/{place}.py", name)
-        for place, name in (("aiohttp_server/requests", "Request"), ("django/middleware", "DjangoRequest"))
+        for place, name in (
+            ("clients/outgoing", "ClientCall"),
+            ("server", "ServerRequest"),
+            ("aiohttp_server/requests", "AiohttpRequest"),
+            ("django/middleware", "DjangoRequest"),
+        )
     ),
-    "labels": (("http/series.py", "RequestLabels"),),
-    "activation": (("http/activations.py", "Activation"),),
-    "answer": (("http/outgoing.py", "ResponsePlan"),),
+    "labels": (("http/servers/series.py", "RequestLabels"),),
+    "activation": (("http/servers/activations.py", "Activation"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (

@@ -25,7 +25,6 @@ ALLOWED |= {
     ("http/closures.py", "_hand_over"),
     *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind")),
-    *(("http/httpx/set_up.py", name) for name in ("record_error", "response_info", "response_of")),
 }
 # The beginning of each query: a guard of its own would be one more call.
 ALLOWED |= {

@@ -10,6 +10,7 @@ cdef object faults
 cdef object call_guarded
 cdef object set_ip_on_next_http_connection
 cdef object _PLACE
+cdef object _CLIENT
 cdef object redact_url
 cdef object inject
 cdef object keep
@@ -47,6 +48,25 @@ cdef class CallShapes:
     cdef CallShape _new(self, tuple key, str url)
     @cython.locals(made=dict)
     cpdef dict attributes(self, CallShape shape, str url, dict captured=*)
+
+cdef class ClientCall:
+    cdef object _manager
+    cdef object _scope
+    cdef object _token
+    cdef public ResponsePlan answer
+    cdef public tuple args
+    cdef public dict attributes
+    cdef public object body
+    cdef public object headers
+    cdef public tuple hooked
+    cdef public dict kwargs
+    cdef public CallShape shape
+    cdef public object span
+    cpdef bint try_enter(self, object tracer) except -1
+    cdef connect(self, bint has_hooks)
+    cdef suppress(self)
+    cdef resume(self)
+    cpdef leave(self, object error)
 
 cpdef str redacted(str url)
 @cython.locals(made=dict)

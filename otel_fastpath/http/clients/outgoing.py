@@ -14,7 +14,7 @@ from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY
 from opentelemetry.context.context import Context
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.propagate import inject
-from opentelemetry.trace import NonRecordingSpan, ProxyTracer
+from opentelemetry.trace import NonRecordingSpan, ProxyTracer, SpanKind
 from opentelemetry.util.http import redact_url
 from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_connection
 
@@ -22,6 +22,7 @@ from otel_fastpath.compiled.helpers import get_item, with_value
 from otel_fastpath.http.bounded import MOST_ANSWERS
 from otel_fastpath.http.conventions import METHODS, needs_redaction
 from otel_fastpath.http.propagators import w3c_writer
+from otel_fastpath.http.scopes import exit_scope
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.outcome import call_guarded
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PLACE = "a call of an HTTP client"
+_CLIENT = SpanKind.CLIENT
 # The memory for one set-up is bounded: methods and servers of texts no longer than this.
 LONGEST = 255
 _trace_globals = vars(_trace_api)
@@ -63,13 +65,10 @@ class ResponsePlan:
 
     def record(self, seconds: float) -> None:
         """Record the duration of a call."""
-        try:
-            if self.old is not None:
-                self.old.record(max(round(seconds * 1000), 0))
-            if self.new is not None:
-                self.new.record(seconds)
-        except Exception as error:
-            faults.absorb_any(_PLACE, error)
+        if self.old is not None:
+            self.old.record(max(round(seconds * 1000), 0))
+        if self.new is not None:
+            self.new.record(seconds)
 
 
 class CallShape:
@@ -161,6 +160,67 @@ class CallShapes:
         for key in self._url_keys:
             made[key] = url
         return made
+
+
+class ClientCall:
+    """A prepared call; its span begins with `try_enter`, in one `try` with `leave`.
+
+    Attributes:
+        args: The positional arguments of the library's function.
+        kwargs: The others.
+        shape: What it has in common with others.
+        attributes: The attributes of the span at its start.
+        headers: Those that are sent, for the propagators.
+        body: What is sent, where its size is measured.
+        hooked: What stock's request hook gets after the span; its response hook gets the first of it, and the response.
+        answer: What follows from the response, once there is one.
+        span: The span.
+    """
+
+    __slots__ = (
+        *("_manager", "_scope", "_token", "answer", "args", "attributes", "body", "headers", "hooked", "kwargs"),
+        *("shape", "span"),
+    )
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    shape: CallShape
+    attributes: dict[str, Any]
+    headers: Any
+    body: Any
+    hooked: tuple[Any, ...]
+    answer: ResponsePlan | None
+    span: Any
+
+    def try_enter(self, tracer: Any) -> bool:
+        """Start the span and make it the current one; False after a fault of ours: there is none."""
+        try:
+            self._scope = tracer.start_as_current_span(self.shape.name, None, _CLIENT, self.attributes)
+            self.span = self._scope.__enter__()
+        except Exception as error:
+            faults.absorb_any(_PLACE, error)
+            return False
+        return True
+
+    def connect(self, has_hooks: bool) -> None:
+        """Let a connection that stock's hooks open tell the span its address."""
+        if has_hooks or is_connecting():
+            self._manager = connecting(self.span)
+
+    def suppress(self) -> None:
+        """Suppress further spans of HTTP, and let the next connection tell this span its address."""
+        self._token = suppress(None if self._manager is not None else self.span)
+
+    def resume(self) -> None:
+        """Undo `suppress`."""
+        resume(self._token)
+
+    def leave(self, error: BaseException | None) -> None:
+        """Restore the context and end the span, of a call that raised this: what was not done yet."""
+        try:
+            end_connecting(self._manager)
+            self._manager = None
+        finally:
+            exit_scope(self._scope, error)
 
 
 def redacted(url: str) -> str:

@@ -1,8 +1,8 @@
 # C types for the compiled twin of environs.py.
 import cython
 
-from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.http.series_c cimport RequestLabels, ApplicationMetrics
+from otel_fastpath.http.conventions_c cimport StockFunctions
+from otel_fastpath.http.servers.series_c cimport RequestLabels, ApplicationMetrics
 
 cdef object _is_plain
 cdef object request_uri
@@ -23,7 +23,6 @@ cdef object redact_query_parameters
 cdef object LONGEST
 cdef object keep
 cdef object METHODS
-cdef object UNKNOWN
 
 cdef class EnvironShape:
     cdef public bint has_target
@@ -37,8 +36,7 @@ cdef class EnvironShapes:
     cdef dict _kept
     cdef object _mode
     cdef object _module
-    cdef object _stock
-    cdef Facts _facts
+    cdef StockFunctions _stock
     cdef object _split
     cdef public bint has_new
     cdef public bint has_old
@@ -55,6 +53,8 @@ cdef class EnvironShapes:
     cdef RequestLabels _labels_of(self, dict attributes)
     cdef tuple _uncommon(self, dict environ)
     cdef EnvironShape _new_shape(self, tuple key, dict environ)
+
+cpdef name_span(str method, dict environ)
 
 cdef _put(dict attributes, object name, object value)
 

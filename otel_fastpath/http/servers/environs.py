@@ -20,17 +20,16 @@ from opentelemetry.semconv.attributes.client_attributes import CLIENT_ADDRESS, C
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.util.http import _parse_url_query, redact_query_parameters, redact_url
 
-from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, needs_redaction
+from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
+from otel_fastpath.http.server import collected
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.stock import UNKNOWN
 
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
-    from otel_fastpath.http.series import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels
     from otel_fastpath.patching.stock import Stock
 
 # A path that `request_uri` does not have to quote.
@@ -43,7 +42,7 @@ class EnvironShape:
     Attributes:
         method: The method in the names of spans; empty: it is unknown.
         labels: The labels of the metrics.
-        template: The attributes, with values of another request for the target, the URL and the client.
+        template: The attributes, with values of another request for what each has of its own, such as the target.
         prefix: The beginning of the URL, up to the slash of the path.
         has_target: Whether the server gives the target; otherwise, the URL is put together.
     """
@@ -76,16 +75,13 @@ class EnvironShapes:
         has_new: Whether new conventions are reported.
     """
 
-    __slots__ = (
-        *("_collect", "_facts", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),
-    )
+    __slots__ = (*("_collect", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),)
 
     def __init__(
         self, module: Any, collect: str, stock: Stock, series: ApplicationMetrics | None, mode: _StabilityMode
     ) -> None:
         self.series: Any = series
-        self._module, self._collect, self._stock = module, collect, stock
-        self._facts = Facts(UNKNOWN)
+        self._module, self._collect, self._stock = module, collect, StockFunctions(stock)
         self._mode = mode
         self.has_old = _report_old(mode)
         self.has_new = _report_new(mode)
@@ -94,7 +90,7 @@ class EnvironShapes:
 
     def find(self, environ: dict[str, Any]) -> EnvironShape | None:
         """The shape of this request; None: stock must make its attributes."""
-        if not (self._facts.hold() or self._stock.holds_again(self._facts)):
+        if not self._stock.hold():
             # It may put anything there, such as who asks.
             return None
         target = environ.get("RAW_URI")
@@ -123,9 +119,9 @@ class EnvironShapes:
         """What stock's function collects."""
         collect = getattr(self._module, self._collect)
         try:
-            return collect(environ, self._mode)  # type: ignore[no-any-return]  # a function of stock's
+            return collected(collect, environ, self._mode)
         except UnicodeEncodeError:
-            return collect(_undecoded(environ), self._mode)  # type: ignore[no-any-return]  # likewise
+            return collected(collect, _undecoded(environ), self._mode)
 
     def look(self, environ: dict[str, Any]) -> tuple[EnvironShape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
@@ -201,10 +197,16 @@ class EnvironShapes:
         collect = getattr(self._module, self._collect)
         # Until 0.62b1, path and query were those of the target.
         self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
-        template = collect(example, self._mode)
+        template = collected(collect, example, self._mode)
         shape = EnvironShape(key[0], self._labels_of(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape
+
+
+def name_span(method: str, environ: dict[str, Any]) -> str:
+    """The name of the span of a request with a known method, after its path."""
+    path = environ.get("PATH_INFO", "").strip()
+    return f"{method} {path}" if path else method
 
 
 def _put(attributes: dict[str, Any], name: str, value: Any) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.context.context import Context
 
 from otel_fastpath.compiled.helpers import drop_finalizer, with_value
-from otel_fastpath.http.parents import activate, detach_token, make_current, start
-from otel_fastpath.http.responses import record_error
+from otel_fastpath.http.scopes import activate, detach_token, make_current
+from otel_fastpath.http.servers.parents import start
+from otel_fastpath.http.servers.responses import record_error
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current, with_span
 from otel_fastpath.wrapping.starting import end_span
@@ -32,19 +33,20 @@ class Activation:
         span: The span; None before it has started.
     """
 
-    __slots__ = ("_below", "_is_ended", "_is_left", "_token", "span")
+    __slots__ = ("_below", "_is_ended", "_is_left", "_remote", "_token", "span")
 
     def __init__(self) -> None:
         self.span: Any = None
         self._below: Any = None
+        self._remote: Any = None
         self._token: Any = None
         self._is_ended = self._is_left = False
 
     def start(
-        self, tracer: Any, name: str, environ: dict[str, Any], attributes: dict[str, Any], start_time: int | None
+        self, tracer: Any, name: str, environ: dict[str, Any], attributes: dict[str, Any], start_time: int | None = None
     ) -> Any:
         """Start the span of a request as `parents.start` does, and return it."""
-        self.span, _, self._below = start(tracer, name, environ, attributes, start_time)
+        self.span, self._remote, self._below = start(tracer, name, environ, attributes, start_time)
         return self.span
 
     def activate(self, key: str | None = None, value: Any = None) -> None:
@@ -59,6 +61,32 @@ class Activation:
                 self._token = activate(self.span)
             else:
                 self._token = make_current(with_value(Context, with_span(current(), self.span), key, value))
+        except Exception as fault:
+            faults.absorb_any(_PLACE, fault)
+
+    def deactivate(self) -> None:
+        """Undo `activate`."""
+        if self._token is not None:
+            detach_token(self._token)
+            self._token = None
+
+    def suspend(self) -> None:
+        """Take back the context of the remote parent, until `resume`: another request may be served in this thread."""
+        detach_token(self._below)
+        self._below = None
+
+    def resume(self) -> None:
+        """Make the context of the remote parent the current one again."""
+        if self._remote is not None:
+            try:
+                self._below = make_current(self._remote)
+            except Exception as fault:
+                faults.absorb_any(_PLACE, fault)
+
+    def record(self, error: Exception) -> None:
+        """Record an exception of the application on the span."""
+        try:
+            record_error(self.span, error)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
@@ -85,22 +113,17 @@ class Activation:
 
     def _leave(self, error: BaseException | None) -> None:
         """What was not done yet."""
-        if self._token is not None:
-            detach_token(self._token)
-            self._token = None
+        self.deactivate()
         try:
             if isinstance(error, Exception) and self.span is not None:
-                record_error(self.span, error)
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
+                self.record(error)
         finally:
             try:
                 if self.span is not None and not self._is_ended:
                     self._is_ended = True
                     end_span(self.span, _PLACE)
             finally:
-                detach_token(self._below)
-                self._below = None
+                self.suspend()
 
 
 class OpenActivation(Activation):

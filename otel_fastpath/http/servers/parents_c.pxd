@@ -5,12 +5,8 @@ cdef object trace
 cdef object Context
 cdef object INVALID_SPAN
 cdef object SpanKind
-cdef object faults
 cdef object _SERVER
 cdef object _INTERNAL
 
 cpdef remote(dict environ)
 cpdef tuple start(object tracer, object name, dict environ, dict attributes, object start_time=*)
-cpdef make_current(object context)
-cpdef activate(object span)
-cpdef detach_token(object token)

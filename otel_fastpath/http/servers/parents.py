@@ -13,16 +13,8 @@ from opentelemetry.context.context import Context
 from opentelemetry.trace import INVALID_SPAN, SpanKind
 
 from otel_fastpath.http.propagators import w3c_reader
-from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import (
-    attach,
-    attach_as_stock,
-    attach_context,
-    current,
-    detach,
-    restore,
-    span_in,
-)
+from otel_fastpath.http.scopes import make_current
+from otel_fastpath.trace.context.current_context import current, restore, span_in
 
 if TYPE_CHECKING:
     from otel_fastpath.trace.context.current_context import _Token
@@ -74,28 +66,3 @@ def start(
         if span is not None:
             span.end()
         raise
-
-
-def make_current(context: Context) -> _Token:
-    """Make a context the current one; returns the token for `detach` of `current_context`."""
-    return attach_context(context) or (context_api.attach(context),)
-
-
-def activate(span: Any) -> _Token:
-    """Make a span the current one; returns the token for `detach` of `current_context`."""
-    try:
-        return attach(span)
-    except Exception as fault:
-        faults.absorb_any("making a span the current one", fault)
-    return attach_as_stock(span)
-
-
-def detach_token(token: _Token | None) -> None:
-    """Undo `make_current` or `activate`; None: there is nothing to undo. Raises only what `faults.absorb` does."""
-    if token is None:
-        return
-    try:
-        detach(token)
-    except BaseException as fault:
-        restore(token)
-        faults.absorb("restoring the context", fault)

@@ -1,0 +1,122 @@
+"""What a request means for each HTTP server: it is counted, has a span that is the current one, and is measured.
+
+A library's class says what is only its own. Each step is done once, and `end` does what was not done yet: a time limit
+may arrive between any two of them. Plain Python; compiled as `server_c`.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.trace import SpanKind
+
+from otel_fastpath.http.servers.activations import Activation
+from otel_fastpath.http.servers.responses import ResponseTelemetry
+from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.servers.variables import VARIABLES
+from otel_fastpath.patching import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PLACE = "the metrics of a request"
+_SERVER = SpanKind.SERVER
+
+
+class ServerRequest(ResponseTelemetry):
+    """A request that is being served.
+
+    Args:
+        has_old: Whether old conventions are reported.
+        has_new: Whether new conventions are reported.
+        series: The metrics.
+        labels: The attributes of the metrics.
+
+    Attributes:
+        activation: The span as the current one.
+        is_counted: Whether it is among the active requests.
+        route: The route, for the metrics in new conventions; None if there is none.
+        started: When it began.
+        target: The target, for the metrics in old conventions; likewise.
+    """
+
+    __slots__ = ("activation", "is_counted", "labels", "route", "series", "started", "target")
+
+    def __init__(self, has_old: bool, has_new: bool, series: ApplicationMetrics, labels: RequestLabels) -> None:
+        super().__init__(has_old, has_new)
+        self.series, self.labels = series, labels
+        self.activation = Activation()
+        self.is_counted = False
+        self.route: Any = None
+        self.target: Any = None
+        self.started = 0.0
+
+    def count(self) -> None:
+        """Count it among the active requests, until `measure` or `uncount`."""
+        self.started = perf_counter()
+        self.is_counted = True
+        self.labels.count(1, _PLACE)
+
+    def uncount(self) -> None:
+        """It is no longer active."""
+        is_counted, self.is_counted = self.is_counted, False
+        if is_counted:
+            self.labels.count(-1, _PLACE)
+
+    def measure(self) -> None:
+        """Record the duration of a request that is counted, and that it is no longer active."""
+        if not self.is_counted:
+            return
+        try:
+            self.record(perf_counter() - self.started)
+        except Exception as error:
+            faults.absorb_any(_PLACE, error)
+        finally:
+            self.uncount()
+
+    def record(self, seconds: float) -> None:
+        """Record the duration. While the span is the current one, for exemplars."""
+        self.series.record(self.labels, seconds, None, self.code, self.error, self.target, self.route)
+
+    def end(self, error: BaseException | None) -> None:
+        """Measure the request, restore the context and end the span: what was not done yet."""
+        try:
+            self.measure()
+        finally:
+            self.activation.leave(error)
+
+
+def collected(collect: Callable[..., dict[str, Any]], request: Any, mode: Any) -> dict[str, Any]:
+    """The attributes that stock's function makes of a request, for its span. One of each server's spans is added here.
+
+    Args:
+        collect: Stock's `collect_request_attributes`.
+        request: The request, in the form that the function takes.
+        mode: The conventions that are reported.
+    """
+    return collect(request, mode)
+
+
+def put_captured(span: Any, variable: Any, collect: Callable[..., dict[str, Any]], headers: Any) -> bool:
+    """Put captured headers on the span of a server; return whether there are any.
+
+    Args:
+        span: The span.
+        variable: The key in `VARIABLES` that says which are captured.
+        collect: Stock's function for them.
+        headers: What has the headers.
+    """
+    if VARIABLES.get(variable) and span.is_recording() and span.kind == _SERVER:
+        captured = collect(headers)
+        if captured:
+            span.set_attributes(captured)
+            return True
+    return False
+
+
+def stays_without(place: str, error: BaseException) -> bool:
+    """After an error at the beginning of a request: whether the request has no telemetry, instead of stock's."""
+    faults.absorb_any(place, error)
+    # What is not ours, such as a sampler, would raise again in stock's code.
+    return not faults.ours(error)

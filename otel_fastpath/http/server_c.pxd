@@ -1,0 +1,28 @@
+# C types for the compiled twin of server.py.
+from otel_fastpath.http.servers.activations_c cimport Activation
+from otel_fastpath.http.servers.responses_c cimport ResponseTelemetry
+from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
+
+cdef object perf_counter
+cdef object VARIABLES
+cdef object faults
+cdef object _PLACE
+cdef object _SERVER
+
+cdef class ServerRequest(ResponseTelemetry):
+    cdef public Activation activation
+    cdef public bint is_counted
+    cdef public RequestLabels labels
+    cdef public object route
+    cdef public ApplicationMetrics series
+    cdef public double started
+    cdef public object target
+    cpdef count(self)
+    cpdef uncount(self)
+    cpdef measure(self)
+    cpdef record(self, double seconds)
+    cpdef end(self, object error)
+
+cpdef dict collected(object collect, object request, object mode)
+cpdef bint put_captured(object span, object variable, object collect, object headers) except -1
+cpdef bint stays_without(str place, object error) except -1
