@@ -26,6 +26,7 @@ from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     # An item of `Facts`.
     _Fact = tuple[object, str, object]
 
+_PLAN: Final = "_otel_fastpath_plan"
 # Where the processor of a provider keeps what the plans of its loggers share.
 _SHARED: Final = "_otel_fastpath_shared"
 _LEVELS: Final = range(61)
@@ -114,19 +116,23 @@ class LoggerPlanner:
 
     def __init__(self, core: LogCore) -> None:
         self._core = core
-        self._planned: list[Any] = []
+        self._loggers, self._handlers, self._shared = map(PlanStore, (_PLAN, _PLAN, _SHARED))
+        self._sights = Sights()
 
     def plan_logger(self, logger: Any) -> Any:
-        """The `LogPlan` of a logger."""
+        """The `LogPlan` of a logger, which keeps it from its second record on: many have no more than one."""
         plan = self._core.emitting.LogPlan()
         plan.close()
         plan.fields = vars(logger)
-        try:
+        with contextlib.suppress(_NotOurs):
             self._open(plan, logger)
-        except _NotOurs:
-            return plan
-        plan.closed = 0
-        return plan
+            plan.closed = 0
+        return self._loggers.keep(plan, logger) if self._sights.note(id(logger)) else plan
+
+    def forget(self) -> None:
+        """Remove the plans from all loggers, handlers and processors."""
+        for store in (self._loggers, self._handlers, self._shared):
+            store.forget()
 
     def _open(self, plan: Any, logger: Any) -> None:
         if type(logger) is not sdk.Logger:
@@ -135,11 +141,10 @@ class LoggerPlanner:
         processors: Any = getattr(root, "_log_record_processors", ())
         if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) > 1:
             raise _NotOurs
-        core, facts, batch = vars(root).get(_SHARED, (None, None, None))
-        if core is not self._core or not is_true(facts):
-            facts, batch = self._of_provider(root, processors)
-            vars(root)[_SHARED] = (self._core, facts, batch)
-        plan.facts, plan.batch = facts, batch
+        shared = self._shared.kept(root)
+        if shared is None or not is_true(shared.values[0]):
+            shared = self._shared.keep(PlannedValues(*self._of_provider(root, processors)), root)
+        plan.facts, plan.batch = shared.values
         plan.size = -1
         limits = logger._log_record_limits
         plan.has_stacks = True
@@ -188,12 +193,10 @@ class LoggerPlanner:
         """The `HandlerPlan` of a handler."""
         plan = self._core.handling.HandlerPlan()
         plan.close()
-        try:
+        with contextlib.suppress(_NotOurs):
             self._open_handler(plan, handler)
-        except _NotOurs:
-            return plan
-        plan.closed = 0
-        return plan
+            plan.closed = 0
+        return self._handlers.keep(plan, handler)
 
     def _open_handler(self, plan: Any, handler: Any) -> None:
         kind = type(handler)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-import weakref
 from _thread import LockType
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +32,7 @@ from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.plans import PlanStore
 from otel_fastpath.patching.sights import Sights
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class InstrumentPlanner:
         self._skips_locks = skips_locks
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
-        self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._recorders = PlanStore(RECORDER)
 
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
@@ -167,15 +167,12 @@ class InstrumentPlanner:
         except Exception as error:
             faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; stock records for it.", instrument)
-        self._planned.add(instrument)
-        vars(instrument)[RECORDER] = recorder
-        return recorder
+        return self._recorders.keep(recorder, instrument)
 
     def _basic(self, instrument: Any, consumer: Any) -> Any:
         """A recorder that knows no view."""
         recorder = self._kinds.Recorder()
         config = getattr(instrument, "_meter_config", None)
-        recorder.kind = type(instrument)
         recorder.consumer = vars(consumer)
         recorder.storages = consumer._reader_storages
         recorder.config = None if config is None else vars(config)
@@ -193,17 +190,13 @@ class InstrumentPlanner:
 
     def forget(self) -> None:
         """Remove the recorders from all instruments, and our exemplar buckets from their reservoirs."""
-        for instrument in tuple(self._planned):
-            recorder = vars(instrument).pop(RECORDER, None)
-            if recorder is None:
-                continue
+        for instrument, recorder in self._recorders.forget():
             # A bound instrument may still refer to it.
             recorder.is_refused = True
             for match in _matches_of(recorder.storages, instrument):
                 for aggregation in tuple(match._attributes_aggregation.values()):
                     if self._offers_of(aggregation) != "offer":
                         self._exemplars.give_back(aggregation._reservoir, _BUCKET_FACTORY)
-        self._planned.clear()
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""

@@ -47,8 +47,9 @@ def set_up(settings: Config) -> Ready:
 
 
 def forget_plans() -> None:
-    """Remove the plans from all tracers."""
+    """Remove the plans from all tracers and processors."""
     _ready(compiled.implementation()[0]).planner.forget()
+    hot.trace_spans_ending.QUEUES.forget()
 
 
 def ways() -> list[TracerStatus]:

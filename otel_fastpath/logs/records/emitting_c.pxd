@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_size
+from otel_fastpath.patching.plans_c cimport Plan
 from otel_fastpath.logs.records.record_c cimport RecordState
 from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
 
@@ -15,7 +16,6 @@ cdef object NonRecordingSpan
 cdef object Span
 cdef object SpanContext
 cdef object faults
-cdef object Sights
 cdef object refuse
 cdef object is_standard
 cdef object snapshot
@@ -24,14 +24,13 @@ cdef dict _attributes_globals
 cdef str PLAN
 cdef frozenset _ATOMS
 cdef tuple _METHODS
-cdef object _sights
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS
 cdef object _make_plan
 cdef object _record_class
 
-cdef class Backoff:
+cdef class Backoff(Plan):
     cdef public int closed
     cpdef close(self)
 
@@ -48,7 +47,7 @@ cdef class LogPlan(Backoff):
     cdef public object scope
     cdef public shared_size size
 
-@cython.locals(fields=dict)
+@cython.locals(plan=LogPlan)
 cdef LogPlan plan_of(object logger)
 
 @cython.locals(batch=ProcessorQueue)

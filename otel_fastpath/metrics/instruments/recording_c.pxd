@@ -16,7 +16,6 @@ cdef frozenset _PLAIN
 cdef object _MOST
 cdef object _LEAST
 cdef Facts _recording
-cdef Recorder _NO_RECORDER
 cdef list _make_recorder
 
 cdef int _SUM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,7 @@ from otel_fastpath.trace.planning.sampling import ASK
 from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from otel_fastpath.trace.planning.planner import TracerPlanner
 
@@ -44,9 +43,7 @@ def ways(planner: TracerPlanner) -> list[TracerStatus]:
     methods = tuple(_replaced_methods())
     general = _why_none(starting)
     groups: dict[Any, tuple[TracerStatus, set[str]]] = {}
-    for tracer in [*_copied(planned), *refused]:
-        if tracer is None:
-            continue
+    for tracer in [*planned, *refused]:
         served_by, parts = _way(planner, tracer, general)
         parts["methods"] = methods or ("Nobody has replaced a method of Tracer, Span or ReadableSpan.",)
         way = TracerStatus(_provider(tracer), (), served_by, parts)
@@ -58,14 +55,6 @@ def ways(planner: TracerPlanner) -> list[TracerStatus]:
         TracerStatus(way.provider, tuple(sorted(names)), way.served_by, way.parts) for way, names in groups.values()
     ]
     return sorted(found, key=lambda way: (way.provider, way.tracers))
-
-
-def _copied(objects: Iterable[Any]) -> list[Any]:
-    """A copy of a weak set, to which other threads may add meanwhile."""
-    for _ in range(100):
-        with suppress(RuntimeError):
-            return list(objects)
-    return []
 
 
 def _way(planner: TracerPlanner, tracer: Any, general: str) -> tuple[str, dict[str, tuple[str, ...]]]:

@@ -16,6 +16,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceId
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching.cache import remembering
+from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.stock_sources import as_defined, sources
@@ -172,28 +173,24 @@ class Router:
     Attributes:
         starting: That stock's code which starts a span, and is not called, is as stock wrote it.
         ending: The same for the code that ends a span.
+        routes: The routes through processors.
     """
 
     def __init__(self, core: SpanCore) -> None:
         self._core = core
+        self.routes = PlanStore(_ROUTES)
         # Some are not in each release.
         self.starting = core.facts([_defined(*place) for place in _STARTING if hasattr(*place)])
         self.ending = core.facts([_defined(*place) for place in _ENDING])
 
-    @staticmethod
-    def forget(root: Any) -> None:
-        """Remove what `routes_of` kept on this processor."""
-        getattr(root, "__dict__", {}).pop(_ROUTES, None)
-
-    def routes_of(self, root: Any) -> list[Route]:
+    def routes_of(self, root: Any) -> tuple[Route, ...]:
         """The way of most spans through the processors; if there is another for server and consumer spans, that, too.
 
         They are kept: some applications get a new tracer for each request.
         """
-        kept: Any = getattr(root, "__dict__", {})
-        core, routes = kept.get(_ROUTES, (None, ()))
-        if core is self._core and all(is_true(each.starting) and is_true(each.ending) for each in routes):
-            return routes  # type: ignore[no-any-return]  # as it was kept
+        kept = self.routes.kept(root)
+        if kept is not None and all(is_true(each.starting) and is_true(each.ending) for each in kept.values):
+            return kept.values  # type: ignore[no-any-return]  # as they were kept
         passes_on = is_stock(root, SynchronousMultiSpanProcessor, _HOOKS)
         # Any other passes the spans on in its own way.
         processors = root._span_processors if passes_on else (root,)
@@ -203,8 +200,7 @@ class Router:
         if others != processors:
             # These processors do nothing for all other spans.
             routes.append(self._route(processors, facts))
-        kept[_ROUTES] = (self._core, routes)
-        return routes
+        return self.routes.keep(PlannedValues(*routes), root).values  # type: ignore[no-any-return]  # likewise
 
     def _route(self, processors: Any, facts: Sequence[Fact]) -> Route:
         """Which methods of the processors are called, and which are not because they do nothing.
