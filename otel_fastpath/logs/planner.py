@@ -12,7 +12,6 @@ import logging
 import sys
 import traceback
 from sys import maxsize
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import _logs as api
@@ -26,12 +25,13 @@ from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.patching import stock
 from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     # An item of `Facts`.
     _Fact = tuple[object, str, object]
@@ -70,27 +70,18 @@ def _own(kind: Any, name: str) -> _Fact:
     Raises:
         _NotOurs: Other code has replaced it.
     """
-    definer = next((each for each in kind.__mro__ if name in vars(each)), None) if isinstance(kind, type) else kind
-    if definer is None:
+    if not stock.is_unreplaced(kind, name):
         raise _NotOurs
-    found = seen_through(inspect.getattr_static(definer, name))
-    function = getattr(found, "__func__", found)
-    namespace = vars(sys.modules[definer.__module__] if isinstance(definer, type) else definer)
-    # A wrapper may have the wrapped function's `__module__`, but not its globals.
-    is_own = type(function) is FunctionType and function.__globals__ is namespace
-    is_named = not isinstance(definer, type) and isinstance(found, type)
-    if not is_own and not is_named:
-        raise _NotOurs
-    return kind, name, getattr(kind, name)
+    return stock.unreplaced(kind, name)
 
 
-def _inherited(kind: Any, base: Any, names: Iterable[str]) -> list[_Fact]:
+def _inherited(kind: Any, base: Any, names: Sequence[str]) -> list[_Fact]:
     """That a class has these methods from this base class, and that they are stock's own.
 
     Raises:
         _NotOurs: It has others.
     """
-    if any(getattr(kind, name) is not getattr(base, name) for name in names):
+    if not stock.inherits(kind, base, names):
         raise _NotOurs
     return [_own(kind, name) for name in names]
 

@@ -1,6 +1,6 @@
 """Makes the recorders of instruments, which remember where stock records each set of attributes.
 
-Stock's objects are recognised exactly, by type and by the methods that they were imported with. If a filter, a view
+Stock's objects are recognised exactly, by type and by their methods. If a filter, a view
 or an aggregation is not stock's, stock records.
 """
 
@@ -28,12 +28,14 @@ from opentelemetry.sdk.metrics._internal.measurement_consumer import Synchronous
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.sdk.metrics._internal.view import View
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.plans import PlanStore
 from otel_fastpath.patching.sights import Sights
+from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +88,8 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
         for kind in _RESERVOIRS
     },
 }
-_AS_IMPORTED: Final = {kind: {name: getattr(kind, name) for name in names} for kind, names in _METHODS.items()}
+_OWN: Final = own_methods(_METHODS)
+_bucket: Final = Facts(unreplaced(ExemplarBucket, name) for name in _METHODS[ExemplarBucket])
 _BUCKET_FACTORY: Any = ExemplarBucket
 # A recorder may keep `_LEAST` sets of attributes, and `_EACH` more for each set that stock keeps: several map to the
 # same one if the order of their keys differs, and any number if a view removes an attribute.
@@ -98,15 +101,8 @@ _LARGEST: Final = 4096
 
 
 def _is_stock(value: Any, *kinds: type) -> bool:
-    """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
-    kind = type(value)
-    if kind not in kinds:
-        return False
-    own = vars(value)
-    for name, function in _AS_IMPORTED[kind].items():  # a generator takes longer
-        if name in own or getattr(kind, name) is not function:
-            return False
-    return True
+    """Whether the object is exactly of one of these types, with stock's own methods."""
+    return type(value) in kinds and has_own(value, _OWN)
 
 
 def _stored_under() -> Callable[[dict[str, Any]], Any]:
@@ -313,15 +309,10 @@ def _offers(aggregation: Any) -> str:
     if not _is_stock(reservoir, *_RESERVOIRS) or "_lock" not in vars(reservoir):
         return "offer"
     storage = reservoir._reservoir_storage
-    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _is_bucket_of_stock():
+    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _bucket.hold():
         return "offer"
     if type(reservoir) is AlignedHistogramBucketExemplarReservoir and tuple(reservoir._boundaries) != getattr(
         aggregation, "_boundaries", ()
     ):
         return "offer"
     return _RESERVOIRS[type(reservoir)]
-
-
-def _is_bucket_of_stock() -> bool:
-    methods = _AS_IMPORTED[ExemplarBucket]
-    return all(getattr(ExemplarBucket, name) is method for name, method in methods.items())

@@ -19,6 +19,7 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import address, item, new_instance, read_clock
+from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.planning.plan import LazyAttributes, SpanStarter
 from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
@@ -27,7 +28,6 @@ from otel_fastpath.trace.spans.ending import try_end_at_once
 from otel_fastpath.trace.spans.identity import FLAGS, INVALID, Dropped, Identity
 from otel_fastpath.trace.spans.recorded import SpanState
 from otel_fastpath.trace.spans.span import is_context_known
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, Tracer, _Span
 from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.report import TracerStatus
 from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.stock import definer
 from otel_fastpath.patching.swap import is_in_force, seen_through
 from otel_fastpath.trace.planning.planner import PLAN
 from otel_fastpath.trace.planning.sampling import ASK
@@ -86,7 +87,7 @@ def _broken(facts: Any) -> str:
     for owner, name, value in facts.items:
         if not is_true(SimpleNamespace(items=((owner, name, value),))):  # type: ignore[arg-type]  # all that it reads
             shown = owner if isinstance(owner, type) else type(owner)
-            return f"{_definer(shown, name).__name__}.{name} was replaced by {origin(_raw(shown, name))}"
+            return f"{(definer(shown, name) or shown).__name__}.{name} was replaced by {origin(_raw(shown, name))}"
     return ""
 
 
@@ -183,10 +184,10 @@ def _which(owner: Any, name: str) -> str:
     """A clause that says whose this method is, if it is not that of its class."""
     if name in getattr(owner, "__dict__", {}):
         return f", which was set on the object by {origin(vars(owner)[name])}"
-    definer = _definer(type(owner), name)
-    raw = _raw(definer, name)
+    place = definer(type(owner), name)
+    raw = None if place is None else _raw(place, name)
     # Older releases of OpenTelemetry do not have every method.
-    if raw is None or is_in_force(raw) or _is_stock(definer, raw):
+    if raw is None or is_in_force(raw) or _is_stock(place, raw):
         return ""
     return f", which was replaced by {origin(raw)}"
 
@@ -225,10 +226,6 @@ def _is_batch(receiver: Any) -> bool:
 def _is_batch_of(processor: Any, receiver: Any) -> bool:
     inner = getattr(processor, "__dict__", {}).get("_batch_processor")
     return _is_batch(receiver) and receiver.processor is inner
-
-
-def _definer(kind: type, name: str) -> type:
-    return next((each for each in kind.__mro__ if name in vars(each)), kind)
 
 
 def _raw(owner: Any, name: str) -> Any:

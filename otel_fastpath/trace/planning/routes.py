@@ -15,11 +15,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceIdRatioBased
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
-from otel_fastpath.patching.cache import remembering
+from otel_fastpath.patching import stock
 from otel_fastpath.patching.plans import PlannedValues, PlanStore
-from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.stock_sources import as_defined, sources
+from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +53,7 @@ def is_stock(value: Any, kind: type, methods: tuple[str, ...]) -> bool:
     Methods that the installed release does not have do not count.
     """
     return type(value) is kind and all(
-        name not in vars(value) and (not hasattr(kind, name) or _is_as_written(kind, name)) for name in methods
+        name not in vars(value) and (not hasattr(kind, name) or stock.is_written(kind, name, KNOWN)) for name in methods
     )
 
 
@@ -63,28 +62,11 @@ def inherits(value: Any, kind: type, names: tuple[str, ...]) -> bool:
 
     A property or constant is taken as it is.
     """
-    own = type(value)
     return (
-        issubclass(own, kind)
-        and all(_is_ordinary(value, name) and _definer(own, name) is _definer(kind, name) for name in names)
-        and all(_is_as_written(kind, name) for name in names if callable(getattr(kind, name)))
+        stock.inherits(type(value), kind, names)
+        and all(_is_ordinary(value, name) for name in names)
+        and all(stock.is_written(kind, name, KNOWN) for name in names if callable(getattr(kind, name)))
     )
-
-
-def _is_as_written(kind: type, name: str) -> bool:
-    """Whether the method of a stock class is one that this package knows, and that no other code has replaced."""
-    return _is_known(kind, name, getattr(kind, name))
-
-
-@remembering(64)
-def _is_known(kind: type, name: str, _method: Any) -> bool:
-    definer = _definer(kind, name)
-    return are_known(sources(f"{definer.__module__}:{definer.__qualname__}.{name}"))
-
-
-def _definer(kind: type, name: str) -> Any:
-    """The class that a method of this class comes from; None if it has no such method, as the class of a mock."""
-    return next((each for each in kind.__mro__ if name in vars(each)), None)
 
 
 def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
@@ -95,8 +77,7 @@ def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
 
 def _defined(owner: Any, name: str) -> Fact:
     """The method or function as stock defined it, which is not called as long as it is in place."""
-    definer = _definer(owner, name) if isinstance(owner, type) else owner
-    return owner, name, as_defined(definer, name)
+    return owner, name, stock.as_defined(stock.definer(owner, name), name)
 
 
 def _is_ordinary(processor: Any, name: str) -> bool:
@@ -110,13 +91,13 @@ def _is_idle(processor: Any, name: str) -> bool:
     """Whether this method of the processor is one of stock's that do nothing."""
     if not _is_ordinary(processor, name):
         return False
-    definer = _definer(type(processor), name)
-    return name in _IDLE.get(definer, ()) and _is_as_written(definer, name)
+    definer = stock.definer(type(processor), name)
+    return name in _IDLE.get(definer, ()) and stock.is_written(definer, name, KNOWN)
 
 
 def _is_queueing(processor: Any) -> bool:
     """Whether the processor's `on_end` is our replacement for `BatchSpanProcessor.on_end`."""
-    if not _is_ordinary(processor, _ON_END) or _definer(type(processor), _ON_END) is not BatchSpanProcessor:
+    if not _is_ordinary(processor, _ON_END) or stock.definer(type(processor), _ON_END) is not BatchSpanProcessor:
         return False
     function = vars(BatchSpanProcessor)[_ON_END]
     return seen_through(function) is not function
