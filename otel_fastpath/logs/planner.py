@@ -26,7 +26,6 @@ from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import stock
-from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
 
@@ -47,6 +46,7 @@ class LogCore(NamedTuple):
 
     Attributes:
         facts: The class `facts.Facts`.
+        store: The class `plans.PlanStore`.
         emitting: The module `logs.records.emitting`.
         handling: The module `logs.handling`.
         batch_of: The function `ending.batch_of`.
@@ -54,6 +54,7 @@ class LogCore(NamedTuple):
     """
 
     facts: Any
+    store: Any
     emitting: Any
     handling: Any
     batch_of: Any
@@ -107,17 +108,17 @@ class LoggerPlanner:
 
     def __init__(self, core: LogCore) -> None:
         self._core = core
-        self._loggers, self._handlers, self._shared = map(PlanStore, (_PLAN, _PLAN, _SHARED))
+        self._loggers, self._handlers, self._shared = map(core.store, (_PLAN, _PLAN, _SHARED))
         self._sights = Sights()
 
     def plan_logger(self, logger: Any) -> Any:
         """The `LogPlan` of a logger, which keeps it from its second record on: many have no more than one."""
         plan = self._core.emitting.LogPlan()
-        plan.close()
-        plan.fields = vars(logger)
-        with contextlib.suppress(_NotOurs):
+        plan.closed, plan.fields = 0, vars(logger)
+        try:
             self._open(plan, logger)
-            plan.closed = 0
+        except _NotOurs:
+            plan.close()
         return self._loggers.keep(plan, logger) if self._sights.note(id(logger)) else plan
 
     def forget(self) -> None:
@@ -134,7 +135,7 @@ class LoggerPlanner:
             raise _NotOurs
         shared = self._shared.kept(root)
         if shared is None or not is_true(shared.values[0]):
-            shared = self._shared.keep(PlannedValues(*self._of_provider(root, processors)), root)
+            shared = self._shared.keep_values(root, *self._of_provider(root, processors))
         plan.facts, plan.batch = shared.values
         plan.size = -1
         limits = logger._log_record_limits
@@ -183,10 +184,11 @@ class LoggerPlanner:
     def plan_handler(self, handler: Any) -> Any:
         """The `HandlerPlan` of a handler."""
         plan = self._core.handling.HandlerPlan()
-        plan.close()
-        with contextlib.suppress(_NotOurs):
+        plan.closed = 0
+        try:
             self._open_handler(plan, handler)
-            plan.closed = 0
+        except _NotOurs:
+            plan.close()
         return self._handlers.keep(plan, handler)
 
     def _open_handler(self, plan: Any, handler: Any) -> None:

@@ -53,6 +53,7 @@ def _ready(_core: str) -> Ready:
     plans = planner.LoggerPlanner(
         planner.LogCore(
             facts=hot.compiled_facts.Facts,
+            store=hot.patching_plans.PlanStore,
             emitting=emitting,
             handling=handling,
             batch_of=hot.trace_spans_ending.batch_of,

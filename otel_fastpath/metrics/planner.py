@@ -33,7 +33,6 @@ from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.plans import PlanStore
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
 
@@ -127,11 +126,19 @@ class InstrumentPlanner:
         recording: The module `recording` or its compiled twin.
         kinds: The module `series` or its compiled twin.
         exemplars: The module `exemplars` or its compiled twin.
+        store: The class `plans.PlanStore`.
         guarded: Makes what the core holds, instead of one of stock's locks, while it records.
     """
 
     def __init__(
-        self, recording: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any], *, skips_locks: bool
+        self,
+        recording: Any,
+        kinds: Any,
+        exemplars: Any,
+        store: Any,
+        guarded: Callable[[Any], Any],
+        *,
+        skips_locks: bool,
     ) -> None:
         self._hot = recording
         self._kinds = kinds
@@ -140,7 +147,7 @@ class InstrumentPlanner:
         self._skips_locks = skips_locks
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
-        self._recorders = PlanStore(RECORDER)
+        self._recorders = store(RECORDER)
 
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""

@@ -59,7 +59,7 @@ class PlanStore:
 
     Args:
         name: The attribute of an object that is its plan.
-        most: How many objects have plans at a time; None: any number. Another one gets one when it is seen again.
+        most: How many objects keep their plans at a time; None: any number. See `try_make_room`.
     """
 
     __slots__ = ("_most", "_name", "_owners", "_sights")
@@ -71,11 +71,20 @@ class PlanStore:
         # By their addresses: an object that delegates to another one may compare equal to it.
         self._owners: dict[int, PlanOwner] = {}
 
+    def try_make_room(self, owner: Any) -> bool:
+        """Whether one more object may keep its plan: of too many, one that was seen before takes another's place."""
+        if self._most is None or len(self._owners) < self._most:
+            return True
+        if not self._sights.note(id(owner)):
+            return False
+        # The newest: of many in turn, the others are found when they come again.
+        with suppress(KeyError):
+            self._remove(self._owners.popitem()[1])
+        return True
+
     def keep(self, plan: Any, owner: Any) -> Any:
         """Keep a plan on its object if possible, and return it; else it serves one call."""
         address = plan.owner = id(owner)
-        if self._most is not None and len(self._owners) >= self._most and not self._make_room(address):
-            return plan
         try:
             noted = self._note(owner, self)
             vars(owner)[self._name] = plan
@@ -87,10 +96,17 @@ class PlanStore:
             vars(owner).pop(self._name, None)
         return plan
 
+    def keep_values(self, owner: Any, *values: Any) -> PlannedValues:
+        """Keep a plan of these values, likewise."""
+        plan: PlannedValues = self.keep(PlannedValues(*values), owner)
+        return plan
+
     def kept(self, owner: Any) -> Any:
         """The plan that an object keeps; None if it keeps none, or that of the object whose copy it is."""
-        noted = self._noted(owner)
-        return None if noted is None or noted.plan is not self else vars(owner).get(self._name)
+        noted = self._owners.get(id(owner))
+        if noted is None or noted.plan is not self or noted() is not owner:
+            return None
+        return vars(owner).get(self._name)
 
     def keep_beside(self, plan: Any, owner: Any) -> Any:
         """Keep a plan beside an object that delegates to another one, and return it.
@@ -145,17 +161,11 @@ class PlanStore:
         """Forget an object that is gone."""
         self._owners.pop(gone.address, None)
 
-    def _make_room(self, address: int) -> bool:
-        """Forget the oldest of too many objects, if the one at this address was seen before."""
-        if not self._sights.note(address):
-            return False
-        # As `patching.cache.keep` does.
-        for oldest in list(self._owners)[: len(self._owners) // 16 + 1]:
-            self._take(oldest)
-        return True
-
     def _take(self, address: int) -> tuple[Any, Any]:
         """Forget the object at this address; return it with the plan that it kept, or None."""
         noted = self._owners.pop(address, None)
-        owner = None if noted is None or noted.plan is not self else noted()
+        return (None, None) if noted is None else self._remove(noted)
+
+    def _remove(self, noted: PlanOwner) -> tuple[Any, Any]:
+        owner = noted() if noted.plan is self else None
         return owner, None if owner is None else vars(owner).pop(self._name, None)

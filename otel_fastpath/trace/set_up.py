@@ -75,6 +75,7 @@ def _ready(core: str) -> Ready:
         plan=plans.TracerPlan,
         copy_for=plans.copy_for,
         facts=hot.compiled_facts.Facts,
+        store=hot.patching_plans.PlanStore,
         batch=plans.ProcessorQueue,
         batch_of=hot.trace_spans_ending.batch_of,
         span_class=span_class,

@@ -82,11 +82,13 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         made: The plan, if it was made just now.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
-    plan = getattr(tracer, "_otel_fastpath_plan", None) if made is None else made
-    if plan is None or plan.owner != address(tracer):  # an object that delegates to a tracer finds its plan
-        plan = _make_plan[0](tracer)
-        if plan is None:
-            return None
+    plan = made
+    if plan is None:
+        plan = getattr(tracer, "_otel_fastpath_plan", None)
+        if plan is None or plan.owner != address(tracer):  # an object that delegates to a tracer finds its plan
+            plan = _make_plan[0](tracer)
+            if plan is None:
+                return None
     outer = span_in(context)
     above = outer if isinstance(outer, Identity) and is_context_known() else None  # read without look-ups
     if outer is None:

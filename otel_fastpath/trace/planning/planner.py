@@ -19,7 +19,6 @@ from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.trace.planning.routes import Route, Router, SpanCore, is_stock
 from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
@@ -91,8 +90,8 @@ class TracerPlanner:
         self.settings: Config | None = None
         self._core = core
         self._is_watched = is_watched
-        self._plans = PlanStore(PLAN, _MOST)
-        self._models = PlanStore(_MODEL)
+        self._plans = core.store(PLAN, _MOST)
+        self._models = core.store(_MODEL)
         self._router = Router(core)
 
     def make_plan(self, tracer: Any) -> Any:
@@ -101,17 +100,11 @@ class TracerPlanner:
         if plan is not None:
             return self._keep(plan, tracer)
         # Other code may replace these for a while only.
-        if not is_true(self._router.starting):
+        if not is_true(self._router.starting) or self._plans.is_refused(tracer):
             return None
-        if self._plans.is_refused(tracer):
-            return None
-        plan = self._plans.beside(tracer)
-        if plan is not None and self._holds(plan, tracer) and is_true(plan.starting):
-            return plan
         is_own = issubclass(type(tracer), Tracer)
         try:
-            # The parts that a delegating object shows are compared for each span: setting them is not noticed.
-            plan = self._make(tracer) if is_own else self._plans.keep_beside(self._plan(tracer), tracer)
+            plan = self._make(tracer) if is_own else self._delegated(tracer)
         except Exception as error:
             faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; stock starts its spans.", tracer)
@@ -122,6 +115,9 @@ class TracerPlanner:
 
     def _keep(self, plan: Any, tracer: Any) -> Any:
         """Store the plan on its tracer, and return it; None if it does not fit any more."""
+        if not self._plans.try_make_room(tracer):
+            # It serves one span.
+            return plan
         if plan.config is not None:
             # Read at each start of a span: the instance's dict, which has the field.
             plan.switch = vars(plan.config)
@@ -156,7 +152,15 @@ class TracerPlanner:
         plan = self._plan(tracer)
         with suppress(TypeError):
             facts = self._core.facts([*plan.starting.items, *plan.ending.items, *_facts_of(plan)])
-            self._models.keep(PlannedValues(plan, facts), tracer.span_processor)
+            self._models.keep_values(tracer.span_processor, plan, facts)
+        return plan
+
+    def _delegated(self, tracer: Any) -> Any:
+        """The plan of an object that delegates to a tracer, made anew if it does not hold any more."""
+        plan = self._plans.beside(tracer)
+        # Nobody notices when one of its parts is set.
+        if plan is None or not (self._holds(plan, tracer) and is_true(plan.starting)):
+            plan = self._plans.keep_beside(self._plan(tracer), tracer)
         return plan
 
     def _like_others(self, tracer: Any) -> Any:

@@ -16,7 +16,6 @@ from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceId
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import stock
-from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.stock_sources import KNOWN
 
@@ -115,6 +114,7 @@ class SpanCore(NamedTuple):
         plan: The class of plans.
         copy_for: The function `plan.copy_for`.
         facts: The class `facts.Facts`.
+        store: The class `plans.PlanStore`.
         batch: The class `plan.ProcessorQueue`.
         batch_of: The function `ending.batch_of`.
         span_class: The class of recording spans.
@@ -126,6 +126,7 @@ class SpanCore(NamedTuple):
     plan: Any
     copy_for: Any
     facts: Any
+    store: Any
     batch: type
     batch_of: Any
     span_class: type
@@ -159,7 +160,7 @@ class Router:
 
     def __init__(self, core: SpanCore) -> None:
         self._core = core
-        self.routes = PlanStore(_ROUTES)
+        self.routes = core.store(_ROUTES)
         # Some are not in each release.
         self.starting = core.facts([_defined(*place) for place in _STARTING if hasattr(*place)])
         self.ending = core.facts([_defined(*place) for place in _ENDING])
@@ -181,7 +182,7 @@ class Router:
         if others != processors:
             # These processors do nothing for all other spans.
             routes.append(self._route(processors, facts))
-        return self.routes.keep(PlannedValues(*routes), root).values  # type: ignore[no-any-return]  # likewise
+        return self.routes.keep_values(root, *routes).values  # type: ignore[no-any-return]  # likewise
 
     def _route(self, processors: Any, facts: Sequence[Fact]) -> Route:
         """Which methods of the processors are called, and which are not because they do nothing.
