@@ -14,6 +14,7 @@ from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import SkipError
+from otel_fastpath.patching.stock import is_defined_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +69,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # likewise
 
-    if original is not _log_encoder.encode_logs:
+    if not is_defined_in(_log_encoder, original):
         raise SkipError(f"encode_logs is not stock's own, but {original!r}")
     encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_LOG_NAMES), _internal, _log_encoder)

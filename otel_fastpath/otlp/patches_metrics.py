@@ -13,6 +13,7 @@ from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _make(original: Any, wrap: Callable[[tuple[bytes, int | None]], Any]) -> Any
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # likewise
 
-    if original is not metrics_encoder.encode_metrics:
+    if not is_defined_in(metrics_encoder, original):
         raise SkipError(f"encode_metrics is not stock's own, but {original!r}")
     encoder = _encoder(compiled.implementation()[0])
     used = readers((*COMMON_NAMES, *_METRICS_NAMES), _internal, metrics_encoder)

@@ -13,6 +13,7 @@ from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, Replacement, patch, readers, stock
 from otel_fastpath.patching.patch import SkipError
+from otel_fastpath.patching.stock import is_defined_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +80,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
 
-    if original is not trace_encoder.encode_spans:
+    if not is_defined_in(trace_encoder, original):
         raise SkipError(f"encode_spans is not stock's own, but {original!r}")
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
         raise SkipError("stock's numbers of span kinds are not those that the encoder writes")
