@@ -15,6 +15,7 @@ cdef extern from *:
     /* With the interpreter lock, a borrowed reference cannot be dropped before there is one of our own. Without it, a
        dict that threads share is read with a strong reference, and walked through in a critical section. */
     #define otel_fastpath_drop_finalizer(instance, plain) 0
+    #define otel_fastpath_address(value) ((Py_ssize_t)(value))
     #ifdef Py_GIL_DISABLED
     #define OTEL_FASTPATH_BEGIN(object) Py_BEGIN_CRITICAL_SECTION(object);
     #define OTEL_FASTPATH_END Py_END_CRITICAL_SECTION();
@@ -323,6 +324,7 @@ cdef extern from *:
     object set_value "PyContextVar_Set"(object variable, object value)
     int reset_value "PyContextVar_Reset"(object variable, object token) except -1
     int process_id "otel_fastpath_process_id"()
+    Py_ssize_t address "otel_fastpath_address"(object value)
     int set_item "PyDict_SetItem"(object mapping, object key, object value) except -1
     object item "otel_fastpath_item"(object value, Py_ssize_t index)
     Py_ssize_t bisect_left "otel_fastpath_bisect_left"(object ascending, object value) except -1

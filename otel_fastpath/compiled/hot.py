@@ -63,6 +63,7 @@ TWINS: Final = (
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
     "otlp.encoder_c",
+    "patching.plans_c",
     "trace.exporting_c",
     "trace.start_c",
     "trace.tracer_c",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
     from otel_fastpath.otlp import encoder as otlp_encoder
+    from otel_fastpath.patching import plans as patching_plans
     from otel_fastpath.trace import exporting as trace_exporting
     from otel_fastpath.trace import start as trace_start
     from otel_fastpath.trace import tracer as trace_tracer

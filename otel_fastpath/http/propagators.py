@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 from opentelemetry import propagate
@@ -12,8 +11,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
-from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.stock_sources import as_defined
+from otel_fastpath.patching.stock import as_defined, is_unreplaced
 
 # With baggage first, the context that is read is the current one instead of an empty one.
 _USUAL = (
@@ -95,14 +93,8 @@ def _are_usual(parts: Any, method: str) -> bool:
         and not any(vars(part) for part in parts)
         and propagate.get_global_textmap is as_defined(propagate, "get_global_textmap")
         and getattr(CompositePropagator, method) is as_defined(CompositePropagator, method)
-        and all(_is_stock(kind, method) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
+        and all(is_unreplaced(kind, method) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
     )
-
-
-def _is_stock(kind: Any, method: str) -> bool:
-    """Whether a propagator's method is stock's, or this package's in its place."""
-    function = seen_through(vars(kind).get(method))
-    return type(function) is FunctionType and function.__module__ == kind.__module__
 
 
 _reading = W3C("extract")

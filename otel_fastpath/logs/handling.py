@@ -12,6 +12,7 @@ from sys import maxsize, version_info
 from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.helpers import (
+    address,
     get_item,
     get_value,
     is_clean,
@@ -179,12 +180,12 @@ def _try_emit(handler: Any, record: Any, in_handle: bool) -> bool:
         return False
     fields = handler.__dict__
     plan = get_item(fields, HANDLER)
-    if not isinstance(plan, HandlerPlan):
-        plan = fields[HANDLER] = _make_plan(handler)  # type: ignore[misc]  # set before this is called
+    if not isinstance(plan, HandlerPlan) or plan.owner != address(handler):
+        plan = _make_plan(handler)  # type: ignore[misc]  # set before this is called
     if plan.closed > 0:
         plan.closed -= 1
         if plan.closed <= 0:
-            fields.pop(HANDLER, None)
+            plan.owner = 0
         return False
     if not plan.facts.hold() or get_item(fields, "_logger_provider") is not plan.provider:
         plan.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.logs.set_up import set_up
+from otel_fastpath.logs.set_up import forget_plans, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import sources
 
@@ -61,6 +61,7 @@ def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ..
         make=_bind("handling", "bind_emit"),
         requires=requires,
         sources=known,
+        undo=forget_plans,
         budgets=(f"logging, {name}, a message",),
     )
     handle = Patch(
@@ -70,6 +71,7 @@ def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ..
         make=_bind("handling", "bind_handle"),
         requires=requires,
         sources=known,
+        undo=forget_plans,
         budgets=(f"logging, {name}, a message",),
     )
     return emit, handle
@@ -83,6 +85,7 @@ PATCHES: Final = (
         make=_bind("emitting", "bind_on_emit"),
         requires=_VERSIONS,
         sources=sources(*_RECORD_RESTS_ON),
+        undo=forget_plans,
         budgets=("log record, behind a processor",),
     ),
     Patch(
@@ -92,6 +95,7 @@ PATCHES: Final = (
         make=_bind("emitting", "bind_emit"),
         requires=_VERSIONS,
         sources=sources(*_RECORD_RESTS_ON),
+        undo=forget_plans,
         budgets=("log record, 7 attributes",),
     ),
     *_of_handler("handler", _PUBLIC, _SDK, _VERSIONS),

@@ -30,6 +30,10 @@ def _make(original: Callable[..., Any], _settings: Config) -> Any:
     return events.bind_call(original, events.StructlogPlan(importlib.import_module(_MODULE), logger))
 
 
+def _forget_loggers() -> None:
+    hot.logs_records_events.LOGGERS.forget()
+
+
 PATCHES: Final = (
     Patch(
         name="logs.structlog",
@@ -41,6 +45,7 @@ PATCHES: Final = (
             "opentelemetry-sdk>=1.45,<2",
             "opentelemetry-instrumentation-structlog>=0.65b0,<1",
         ),
+        undo=_forget_loggers,
         sources=sources(_TARGET, *(f"{_MODULE}:StructlogProcessor.{method}" for method in _METHODS)),
         budgets=("structlog, 3 keys",),
     ),

@@ -12,7 +12,6 @@ import logging
 import sys
 import traceback
 from sys import maxsize
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import _logs as api
@@ -26,15 +25,17 @@ from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.patching import stock
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     # An item of `Facts`.
     _Fact = tuple[object, str, object]
 
+_PLAN: Final = "_otel_fastpath_plan"
 # Where the processor of a provider keeps what the plans of its loggers share.
 _SHARED: Final = "_otel_fastpath_shared"
 _LEVELS: Final = range(61)
@@ -45,6 +46,7 @@ class LogCore(NamedTuple):
 
     Attributes:
         facts: The class `facts.Facts`.
+        store: The class `plans.PlanStore`.
         emitting: The module `logs.records.emitting`.
         handling: The module `logs.handling`.
         batch_of: The function `ending.batch_of`.
@@ -52,6 +54,7 @@ class LogCore(NamedTuple):
     """
 
     facts: Any
+    store: Any
     emitting: Any
     handling: Any
     batch_of: Any
@@ -68,27 +71,18 @@ def _own(kind: Any, name: str) -> _Fact:
     Raises:
         _NotOurs: Other code has replaced it.
     """
-    definer = next((each for each in kind.__mro__ if name in vars(each)), None) if isinstance(kind, type) else kind
-    if definer is None:
+    if not stock.is_unreplaced(kind, name):
         raise _NotOurs
-    found = seen_through(inspect.getattr_static(definer, name))
-    function = getattr(found, "__func__", found)
-    namespace = vars(sys.modules[definer.__module__] if isinstance(definer, type) else definer)
-    # A wrapper may have the wrapped function's `__module__`, but not its globals.
-    is_own = type(function) is FunctionType and function.__globals__ is namespace
-    is_named = not isinstance(definer, type) and isinstance(found, type)
-    if not is_own and not is_named:
-        raise _NotOurs
-    return kind, name, getattr(kind, name)
+    return stock.unreplaced(kind, name)
 
 
-def _inherited(kind: Any, base: Any, names: Iterable[str]) -> list[_Fact]:
+def _inherited(kind: Any, base: Any, names: Sequence[str]) -> list[_Fact]:
     """That a class has these methods from this base class, and that they are stock's own.
 
     Raises:
         _NotOurs: It has others.
     """
-    if any(getattr(kind, name) is not getattr(base, name) for name in names):
+    if not stock.inherits(kind, base, names):
         raise _NotOurs
     return [_own(kind, name) for name in names]
 
@@ -114,19 +108,23 @@ class LoggerPlanner:
 
     def __init__(self, core: LogCore) -> None:
         self._core = core
-        self._planned: list[Any] = []
+        self._loggers, self._handlers, self._shared = map(core.store, (_PLAN, _PLAN, _SHARED))
+        self._sights = Sights()
 
     def plan_logger(self, logger: Any) -> Any:
-        """The `LogPlan` of a logger."""
+        """The `LogPlan` of a logger, which keeps it from its second record on: many have no more than one."""
         plan = self._core.emitting.LogPlan()
-        plan.close()
-        plan.fields = vars(logger)
+        plan.closed, plan.fields = 0, vars(logger)
         try:
             self._open(plan, logger)
         except _NotOurs:
-            return plan
-        plan.closed = 0
-        return plan
+            plan.close()
+        return self._loggers.keep(plan, logger) if self._sights.note(id(logger)) else plan
+
+    def forget(self) -> None:
+        """Remove the plans from all loggers, handlers and processors."""
+        for store in (self._loggers, self._handlers, self._shared):
+            store.forget()
 
     def _open(self, plan: Any, logger: Any) -> None:
         if type(logger) is not sdk.Logger:
@@ -135,11 +133,10 @@ class LoggerPlanner:
         processors: Any = getattr(root, "_log_record_processors", ())
         if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) > 1:
             raise _NotOurs
-        core, facts, batch = vars(root).get(_SHARED, (None, None, None))
-        if core is not self._core or not is_true(facts):
-            facts, batch = self._of_provider(root, processors)
-            vars(root)[_SHARED] = (self._core, facts, batch)
-        plan.facts, plan.batch = facts, batch
+        shared = self._shared.kept(root)
+        if shared is None or not is_true(shared.values[0]):
+            shared = self._shared.keep_values(root, *self._of_provider(root, processors))
+        plan.facts, plan.batch = shared.values
         plan.size = -1
         limits = logger._log_record_limits
         plan.has_stacks = True
@@ -187,13 +184,12 @@ class LoggerPlanner:
     def plan_handler(self, handler: Any) -> Any:
         """The `HandlerPlan` of a handler."""
         plan = self._core.handling.HandlerPlan()
-        plan.close()
+        plan.closed = 0
         try:
             self._open_handler(plan, handler)
         except _NotOurs:
-            return plan
-        plan.closed = 0
-        return plan
+            plan.close()
+        return self._handlers.keep(plan, handler)
 
     def _open_handler(self, plan: Any, handler: Any) -> None:
         kind = type(handler)

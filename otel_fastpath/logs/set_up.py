@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
+
+if TYPE_CHECKING:
+    from otel_fastpath.logs.planner import LoggerPlanner
 
 
 class Ready(NamedTuple):
@@ -16,10 +19,12 @@ class Ready(NamedTuple):
     Attributes:
         emitting: The module `logs.records.emitting`.
         handling: The module `logs.handling`.
+        planner: Makes the plans of loggers and handlers.
     """
 
     emitting: Any
     handling: Any
+    planner: LoggerPlanner
 
 
 def set_up() -> Ready:
@@ -29,6 +34,12 @@ def set_up() -> Ready:
     for name in ("opentelemetry.sdk.trace", "opentelemetry.sdk._logs.export"):
         importlib.import_module(name)
     return _ready(compiled.implementation()[0])
+
+
+def forget_plans() -> None:
+    """Remove the plans from all loggers, handlers and processors."""
+    set_up().planner.forget()
+    hot.trace_spans_ending.QUEUES.forget()
 
 
 @functools.cache
@@ -42,6 +53,7 @@ def _ready(_core: str) -> Ready:
     plans = planner.LoggerPlanner(
         planner.LogCore(
             facts=hot.compiled_facts.Facts,
+            store=hot.patching_plans.PlanStore,
             emitting=emitting,
             handling=handling,
             batch_of=hot.trace_spans_ending.batch_of,
@@ -50,4 +62,4 @@ def _ready(_core: str) -> Ready:
     )
     emitting.configure(plans.plan_logger, kind)
     handling.configure(plans.plan_handler)
-    return Ready(emitting, handling)
+    return Ready(emitting, handling, plans)

@@ -25,9 +25,11 @@ from opentelemetry.sdk.metrics._internal.point import (
     Sum,
 )
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import forget_series
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.patching.pausing import Pace
+from otel_fastpath.patching.stock import unreplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +64,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
         (_HISTOGRAM, "HistogramDataPoint", "_get_empty_bucket_counts"),
     )
 }
-_AS_IMPORTED: Final = [(kind, name, getattr(kind, name)) for kind, names in _METHODS.items() for name in names]
+_methods: Final = Facts(unreplaced(kind, name) for kind, names in _METHODS.items() for name in names)
 _storage_globals: Final = vars(_storages)
 
 
@@ -95,7 +97,7 @@ class Collector:
         Raises:
             Exception: The exception of a user's aggregation or reservoir.
         """
-        if type(storage) is not _storages.MetricReaderStorage or not _is_as_imported():
+        if type(storage) is not _storages.MetricReaderStorage or not _methods.hold():
             return False, None
         start = _storage_globals["time_ns"]()
         streams = _streams_of(storage)
@@ -137,11 +139,6 @@ class Collector:
             points = [each.collect(stream.temporality, start) for each in aggregations]
             return [point for point in points if point is not None]
         return self._points_of(aggregations, stream.temporality, start, turn)
-
-
-def _is_as_imported() -> bool:
-    """Whether the stock methods that are bypassed here are not replaced."""
-    return all(getattr(kind, name) is function for kind, name, function in _AS_IMPORTED)
 
 
 def _is_plain(match: Any) -> bool:

@@ -1,6 +1,6 @@
 """Makes the recorders of instruments, which remember where stock records each set of attributes.
 
-Stock's objects are recognised exactly, by type and by the methods that they were imported with. If a filter, a view
+Stock's objects are recognised exactly, by type and by their methods. If a filter, a view
 or an aggregation is not stock's, stock records.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-import weakref
 from _thread import LockType
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
@@ -29,11 +28,13 @@ from opentelemetry.sdk.metrics._internal.measurement_consumer import Synchronous
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.sdk.metrics._internal.view import View
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.parts import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.sights import Sights
+from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,8 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
         for kind in _RESERVOIRS
     },
 }
-_AS_IMPORTED: Final = {kind: {name: getattr(kind, name) for name in names} for kind, names in _METHODS.items()}
+_OWN: Final = own_methods(_METHODS)
+_bucket: Final = Facts(unreplaced(ExemplarBucket, name) for name in _METHODS[ExemplarBucket])
 _BUCKET_FACTORY: Any = ExemplarBucket
 # A recorder may keep `_LEAST` sets of attributes, and `_EACH` more for each set that stock keeps: several map to the
 # same one if the order of their keys differs, and any number if a view removes an attribute.
@@ -98,15 +100,8 @@ _LARGEST: Final = 4096
 
 
 def _is_stock(value: Any, *kinds: type) -> bool:
-    """Whether the object is exactly of one of these types, with the methods that the type was imported with."""
-    kind = type(value)
-    if kind not in kinds:
-        return False
-    own = vars(value)
-    for name, function in _AS_IMPORTED[kind].items():  # a generator takes longer
-        if name in own or getattr(kind, name) is not function:
-            return False
-    return True
+    """Whether the object is exactly of one of these types, with stock's own methods."""
+    return type(value) in kinds and has_own(value, _OWN)
 
 
 def _stored_under() -> Callable[[dict[str, Any]], Any]:
@@ -131,11 +126,19 @@ class InstrumentPlanner:
         recording: The module `recording` or its compiled twin.
         kinds: The module `series` or its compiled twin.
         exemplars: The module `exemplars` or its compiled twin.
+        store: The class `plans.PlanStore`.
         guarded: Makes what the core holds, instead of one of stock's locks, while it records.
     """
 
     def __init__(
-        self, recording: Any, kinds: Any, exemplars: Any, guarded: Callable[[Any], Any], *, skips_locks: bool
+        self,
+        recording: Any,
+        kinds: Any,
+        exemplars: Any,
+        store: Any,
+        guarded: Callable[[Any], Any],
+        *,
+        skips_locks: bool,
     ) -> None:
         self._hot = recording
         self._kinds = kinds
@@ -144,7 +147,7 @@ class InstrumentPlanner:
         self._skips_locks = skips_locks
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
-        self._planned: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._recorders = store(RECORDER)
 
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
@@ -167,15 +170,12 @@ class InstrumentPlanner:
         except Exception as error:
             faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; stock records for it.", instrument)
-        self._planned.add(instrument)
-        vars(instrument)[RECORDER] = recorder
-        return recorder
+        return self._recorders.keep(recorder, instrument)
 
     def _basic(self, instrument: Any, consumer: Any) -> Any:
         """A recorder that knows no view."""
         recorder = self._kinds.Recorder()
         config = getattr(instrument, "_meter_config", None)
-        recorder.kind = type(instrument)
         recorder.consumer = vars(consumer)
         recorder.storages = consumer._reader_storages
         recorder.config = None if config is None else vars(config)
@@ -193,17 +193,13 @@ class InstrumentPlanner:
 
     def forget(self) -> None:
         """Remove the recorders from all instruments, and our exemplar buckets from their reservoirs."""
-        for instrument in tuple(self._planned):
-            recorder = vars(instrument).pop(RECORDER, None)
-            if recorder is None:
-                continue
+        for instrument, recorder in self._recorders.forget():
             # A bound instrument may still refer to it.
             recorder.is_refused = True
             for match in _matches_of(recorder.storages, instrument):
                 for aggregation in tuple(match._attributes_aggregation.values()):
                     if self._offers_of(aggregation) != "offer":
                         self._exemplars.give_back(aggregation._reservoir, _BUCKET_FACTORY)
-        self._planned.clear()
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
@@ -320,15 +316,10 @@ def _offers(aggregation: Any) -> str:
     if not _is_stock(reservoir, *_RESERVOIRS) or "_lock" not in vars(reservoir):
         return "offer"
     storage = reservoir._reservoir_storage
-    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _is_bucket_of_stock():
+    if type(storage) is not defaultdict or storage.default_factory is not _BUCKET_FACTORY or not _bucket.hold():
         return "offer"
     if type(reservoir) is AlignedHistogramBucketExemplarReservoir and tuple(reservoir._boundaries) != getattr(
         aggregation, "_boundaries", ()
     ):
         return "offer"
     return _RESERVOIRS[type(reservoir)]
-
-
-def _is_bucket_of_stock() -> bool:
-    methods = _AS_IMPORTED[ExemplarBucket]
-    return all(getattr(ExemplarBucket, name) is method for name, method in methods.items())

@@ -53,6 +53,7 @@ class Ready:
             recording,
             hot.metrics_instruments_series,
             hot.metrics_instruments_exemplars,
+            hot.patching_plans.PlanStore,
             MarkedLock if is_interrupted else lambda lock: lock,
             # Only code in C is alone as long as it calls nothing.
             skips_locks=compiled.is_compiled(self._core),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def replace(
     """What replaces the last of these functions of a module of stock's; see `Replacement`."""
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
 
-    if original is not vars(module)[names[-1]]:
+    if not is_defined_in(module, original):
         raise SkipError(f"{names[-1]} is not stock's own, but {original!r}")
     used = readers((*COMMON_NAMES, *names), _internal, module)
     replacement = Replacement(original, encode, encode_each, wrap, used)

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.facts import Facts, is_same
 from otel_fastpath.patching import swap
-from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources, is_known, owner_of
+from otel_fastpath.patching.cache import remembering
+from otel_fastpath.patching.sources.guard import (
+    ReplacedError,
+    SkipError,
+    are_known,
+    check_sources,
+    is_known,
+    owner_of,
+)
 from otel_fastpath.patching.sources.origin import origin
 
 if TYPE_CHECKING:
@@ -244,10 +252,79 @@ def is_own(function: Any) -> bool:
     )
 
 
+def definer(owner: Any, name: str) -> Any:
+    """The class that an attribute of a class comes from, or the module that has it; None if there is none."""
+    owners = owner.__mro__ if isinstance(owner, type) else (owner,)
+    return next((each for each in owners if name in vars(each)), None)
+
+
+def is_defined_in(owner: Any, value: Any) -> bool:
+    """Whether this is a function or property whose code stands in a module, or in that of a class, and no wrapper."""
+    module = owner if isinstance(owner, ModuleType) else sys.modules.get(owner.__module__)
+    function: Any = value.fget if type(value) is property else value
+    if type(function) in {staticmethod, classmethod}:
+        function = function.__func__
+    # A wrapper may have the wrapped function's `__module__`, but not its globals.
+    return type(function) is FunctionType and module is not None and function.__globals__ is vars(module)
+
+
+def as_defined(owner: Any, name: str) -> object:
+    """The function or property of this name if stock defined it in this module or class.
+
+    If other code has replaced it, an object that nothing else is identical to: the replacement is to be called.
+    """
+    found = vars(owner).get(name)
+    return found if is_defined_in(owner, found) else object()
+
+
+def is_unreplaced(owner: Any, name: str) -> bool:
+    """Whether a class or module has stock's own function or property of this name, or this package's in its place."""
+    place = definer(owner, name)
+    return place is not None and is_defined_in(place, swap.seen_through(vars(place)[name]))
+
+
+def unreplaced(owner: Any, name: str) -> _Item:
+    """The fact that nobody replaces this function or property; it never holds if other code has done so already."""
+    return owner, name, getattr(owner, name) if is_unreplaced(owner, name) else object()
+
+
+def inherits(kind: type, base: type, names: Sequence[str]) -> bool:
+    """Whether a class has these attributes from this class of stock's, or from one that this inherits from."""
+    return issubclass(kind, base) and all(definer(kind, name) is definer(base, name) for name in names)
+
+
+def own_methods(kinds: Mapping[type, Sequence[str]]) -> dict[type, tuple[tuple[str, Any], ...]]:
+    """These methods of each class, for `has_own`; one that other code has replaced is equal to nothing."""
+    return {kind: tuple(unreplaced(kind, name)[1:] for name in names) for kind, names in kinds.items()}
+
+
+def has_own(value: Any, methods: Mapping[type, Sequence[tuple[str, Any]]]) -> bool:
+    """Whether an object is exactly of one of these classes, and has the methods that `own_methods` found there."""
+    kind = type(value)
+    if kind not in methods:
+        return False
+    own = vars(value)
+    for name, function in methods[kind]:  # noqa: SIM110  # a generator takes longer
+        if name in own or getattr(kind, name) is not function:
+            return False
+    return True
+
+
+def is_written(owner: type, name: str, known: Known) -> bool:
+    """Whether a method of this class is one that this package knows, and that no other code has replaced."""
+    return _is_written(owner, name, getattr(owner, name), known)
+
+
+@remembering(256)
+def _is_written(owner: type, name: str, _method: Any, known: Known) -> bool:
+    place = definer(owner, name)
+    return are_known(known.sources(f"{place.__module__}:{place.__qualname__}.{name}"))
+
+
 def _stored(owner: Any, name: str) -> Any:
     """What an attribute is made of when it is read."""
-    owners = owner.__mro__ if isinstance(owner, type) else (owner,)
-    return next((vars(each)[name] for each in owners if name in vars(each)), None)
+    place = definer(owner, name)
+    return None if place is None else vars(place)[name]
 
 
 def _owner_of(place: str) -> tuple[Any, str]:

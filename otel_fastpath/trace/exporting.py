@@ -14,11 +14,11 @@ from opentelemetry.sdk.trace import export as _export_api
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.current_context import attach_value, detach, restore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.identity import INVALID
 from otel_fastpath.trace.spans.recorded import Recorded
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,6 +12,7 @@ from otel_fastpath.compiled import hot
 from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
 from otel_fastpath.patching.sources.guard import is_known
 from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _check(original: Any, target: str) -> None:
     """
     from opentelemetry.sdk import trace  # noqa: PLC0415  # only where it is being patched
 
-    if getattr(original, "__globals__", None) is not vars(trace):
+    if not is_defined_in(trace, original):
         raise ReplacedError(f"{target} is replaced already, by {origin(original)}")
     (method,) = [cell.cell_contents for cell in original.__closure__]
     if not is_known(method, sources(target)[target]):

@@ -47,8 +47,9 @@ def set_up(settings: Config) -> Ready:
 
 
 def forget_plans() -> None:
-    """Remove the plans from all tracers."""
+    """Remove the plans from all tracers and processors."""
     _ready(compiled.implementation()[0]).planner.forget()
+    hot.trace_spans_ending.QUEUES.forget()
 
 
 def ways() -> list[TracerStatus]:
@@ -74,6 +75,7 @@ def _ready(core: str) -> Ready:
         plan=plans.TracerPlan,
         copy_for=plans.copy_for,
         facts=hot.compiled_facts.Facts,
+        store=hot.patching_plans.PlanStore,
         batch=plans.ProcessorQueue,
         batch_of=hot.trace_spans_ending.batch_of,
         span_class=span_class,

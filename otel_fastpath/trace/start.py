@@ -18,7 +18,8 @@ from opentelemetry.trace.span import DEFAULT_TRACE_STATE, Span, SpanContext
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import item, new_instance, read_clock
+from otel_fastpath.compiled.helpers import address, item, new_instance, read_clock
+from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.planning.plan import LazyAttributes, SpanStarter
 from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY, SAMPLE
@@ -27,7 +28,6 @@ from otel_fastpath.trace.spans.ending import try_end_at_once
 from otel_fastpath.trace.spans.identity import FLAGS, INVALID, Dropped, Identity
 from otel_fastpath.trace.spans.recorded import SpanState
 from otel_fastpath.trace.spans.span import is_context_known
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,11 +82,13 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         made: The plan, if it was made just now.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
-    plan = getattr(tracer, "_otel_fastpath_plan", None) if made is None else made
-    if plan is None or plan.tracer_class is not type(tracer):  # an object that delegates to a tracer finds its plan
-        plan = _make_plan[0](tracer)
-        if plan is None:
-            return None
+    plan = made
+    if plan is None:
+        plan = getattr(tracer, "_otel_fastpath_plan", None)
+        if plan is None or plan.owner != address(tracer):  # an object that delegates to a tracer finds its plan
+            plan = _make_plan[0](tracer)
+            if plan is None:
+                return None
     outer = span_in(context)
     above = outer if isinstance(outer, Identity) and is_context_known() else None  # read without look-ups
     if outer is None:
@@ -273,7 +275,7 @@ class KeptSpans(SpanStarter):
     def drops_below(self, tracer: Tracer, span: object) -> bool:
         """See `SpanStarter`."""
         plan = getattr(tracer, "_otel_fastpath_plan", None)
-        if plan is None or plan.tracer_class is not type(tracer) or not isinstance(span, Dropped):
+        if plan is None or plan.owner != address(tracer) or not isinstance(span, Dropped):
             return False
         above = span
         return (

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching.sources.known import Known
@@ -35,18 +34,6 @@ _START_ARGUMENTS: Final = (
 KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 # The fingerprints of each "module:qualified.name" in the releases that `make sources NAME=core` has read.
 sources: Final = KNOWN.sources
-
-
-def as_defined(owner: Any, name: str) -> object:
-    """The function or property of this name if stock defined it in this module or class.
-
-    If other code has replaced it, an object that nothing else is identical to: the replacement is to be called.
-    """
-    module = owner if isinstance(owner, ModuleType) else sys.modules[owner.__module__]
-    found = vars(owner).get(name)
-    function = found.fget if type(found) is property else found
-    is_own = type(function) is FunctionType and function.__globals__ is vars(module)
-    return found if is_own else object()
 
 
 def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:

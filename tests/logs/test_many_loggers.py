@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 
 import pytest
+from opentelemetry._logs import LogRecord
 from opentelemetry.instrumentation.logging.handler import LoggingHandler
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter, SimpleLogRecordProcessor
@@ -69,3 +71,49 @@ def test_a_processor_that_was_added(provided):
 
     assert [body for _, body in emitted(provider, exporter)] == ["first", "second", "third"]
     assert [each.log_record.body for each in later.get_finished_logs()] == ["second", "third"]
+
+
+def test_nothing_stays_on_loggers_and_processors(instrumented, provided):
+    """After `uninstrument()`; what is emitted then is stock's, and all again once this package is back."""
+    provider, exporter, handler = provided
+    logger = provider.get_logger("known")
+    root = logger._multi_log_record_processor
+    kept = [logger, handler, root, *root._log_record_processors]
+
+    def emit():
+        for _ in range(3):
+            logger.emit(body="direct")
+            handler.handle(logging.LogRecord("known", logging.INFO, "a.py", 1, "handled", (), None))
+
+    def on_them():
+        return [name for each in kept for name in vars(each) if name.startswith("_otel_fastpath")]
+
+    emit()
+    assert len(on_them()) == 4
+    instrumented.uninstrument()
+    assert on_them() == []
+    emit()
+    assert on_them() == []
+    assert emitted(provider, exporter) == [("known", "direct"), ("known", "handled")] * 6
+
+
+def test_a_copy_of_a_logger_or_a_handler(provided):
+    """It is not taken for the first one: what is set on the copy counts for the copy, and for nothing else."""
+    provider, exporter, handler = provided
+    logger = provider.get_logger("first")
+    for _ in range(3):
+        logger.emit(body="before")
+        handler.handle(logging.LogRecord("logging", logging.INFO, "a.py", 1, "before", (), None))
+    emitted(provider, exporter)
+
+    other, other_handler = copy.copy(logger), copy.copy(handler)
+    other._is_enabled = lambda: False
+    other_handler._translate = lambda _record: LogRecord(body="translated")
+    for _ in range(3):
+        other.emit(body="left out")
+        logger.emit(body="direct")
+        other_handler.handle(logging.LogRecord("logging", logging.INFO, "a.py", 1, "as it is", (), None))
+        handler.handle(logging.LogRecord("logging", logging.INFO, "a.py", 1, "handled", (), None))
+
+    bodies = [("first", "direct"), ("logging", "translated"), ("logging", "handled")]
+    assert emitted(provider, exporter) == bodies * 3

@@ -182,7 +182,7 @@ def test_the_loggers_of_another_provider():
         for number in range(1_500):
             processor(type("Logger", (), {"name": f"logger {number % 1_300}"}), "info", {"event": number})
         provider.shutdown()
-        assert len(vars(processor)["_otel_fastpath_loggers"][1]) <= 1_024
+        assert len(vars(processor)["_otel_fastpath_loggers"].values[1]) <= 1_024
     assert [each.log_record.body for each in first.get_finished_logs()] == list(range(1_500))
     assert [each.log_record.body for each in second.get_finished_logs()] == list(range(1_500))
 
@@ -193,7 +193,7 @@ def test_without_an_sdk_nothing_happens():
     processor = structlog_of_stock.StructlogProcessor(logger_provider=NoOpLoggerProvider())
     event = {"event": "x"}
     assert processor(None, "info", event) is event
-    assert processor._otel_fastpath_loggers[1] == {}
+    assert processor._otel_fastpath_loggers.values[1] == {}
 
 
 @pytest.mark.usefixtures("fast", "no_faults")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -151,6 +152,23 @@ def test_nothing_stays_on_instruments(instrumentor, core):
 
     assert "_otel_fastpath_recorder" not in vars(counter)
     assert [point.value for point in points(reader)["counter"]] == [8]
+
+
+def test_a_copy_of_an_instrument(provided):
+    """It has a recorder of its own, as stock finds views for it: the reader has a stream of each."""
+    meter, reader = provided()
+    counter = meter.create_counter("counter")
+    for _ in range(3):
+        counter.add(1, {"a": 1})
+
+    other = copy.copy(counter)
+    for _ in range(3):
+        other.add(1, {"a": 1})
+        counter.add(1, {"a": 1})
+
+    assert other._otel_fastpath_recorder is not counter._otel_fastpath_recorder
+    (scope,) = reader.get_metrics_data().resource_metrics[0].scope_metrics
+    assert sorted(metric.data.data_points[0].value for metric in scope.metrics) == [3, 6]
 
 
 def test_a_bound_instrument_of_the_other_core(instrumented, core, monkeypatch):  # noqa: ARG001  # the fast path is on

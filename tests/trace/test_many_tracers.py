@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, TraceIdRatioBased
 
@@ -87,3 +89,38 @@ def test_a_tracer_with_parts_of_its_own(provided):
         pass
 
     assert [span.name for span in exporter.get_finished_spans()] == ["first", "last"]
+
+
+def test_nothing_stays_on_tracers_and_processors(instrumented, provided):
+    """After `uninstrument()`, also what the tracers of a provider share."""
+    provider, exporter = provided(ALWAYS_ON)
+    batch = BatchSpanProcessor(exporter)
+    provider.add_span_processor(batch)
+    tracer = provider.get_tracer("known")
+
+    def on_them():
+        kept = (tracer, provider._active_span_processor, batch)
+        return [name for each in kept for name in vars(each) if name.startswith("_otel_fastpath")]
+
+    tracer.start_span("ours").end()
+    assert len(on_them()) == 4
+    instrumented.uninstrument()
+    assert on_them() == []
+    tracer.start_span("stock's").end()
+    assert on_them() == []
+    batch.shutdown()
+
+
+def test_a_copy_of_a_tracer(provided):
+    """It has a plan of its own: what is set on it counts for it, and for nothing else."""
+    provider, exporter = provided(ALWAYS_ON)
+    tracer = provider.get_tracer("first")
+    tracer.start_span("before").end()
+
+    other = copy.copy(tracer)
+    vars(other)["sampler"] = ALWAYS_OFF
+    for _ in range(2):
+        other.start_span("dropped").end()
+        tracer.start_span("recorded").end()
+
+    assert [span.name for span in exporter.get_finished_spans()] == ["before", "recorded", "recorded"]

@@ -17,11 +17,11 @@ from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk._logs import ReadWriteLogRecord
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext
 
-from otel_fastpath.compiled.helpers import get_item, is_clean, item, new_instance, read_clock
+from otel_fastpath.compiled.helpers import address, get_item, is_clean, item, new_instance, read_clock
 from otel_fastpath.logs.records.bodies import copied
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.sights import Sights
+from otel_fastpath.patching.plans import Plan
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.planning.plan import enqueue
@@ -49,8 +49,6 @@ PLAN = "_otel_fastpath_plan"
 _ATOMS = frozenset({int, bool, float, bytes, type(None)})
 # Methods of a logger that are not called here.
 _METHODS = ("emit", "_is_enabled")
-# The loggers of which a record was seen.
-_sights = Sights()
 # How many records are left to stock before it is looked again whether the short way is open.
 _PATIENCE = 100
 # How many attributes describe an exception.
@@ -59,7 +57,7 @@ _OF_AN_EXCEPTION = 3
 _FIELDS = 12
 
 
-class Backoff:
+class Backoff(Plan):
     """Whether the short way is open.
 
     Attributes:
@@ -120,14 +118,13 @@ def configure(make_plan: Callable[[object], LogPlan], record_class: type) -> Non
 
 
 def plan_of(logger: Any) -> LogPlan:
-    """The plan of a logger, which keeps it from its second record on: many have no more than one."""
-    fields = logger.__dict__
-    plan = get_item(fields, PLAN)
-    if not isinstance(plan, LogPlan):
-        plan = _make_plan(logger)  # type: ignore[misc]  # set before this is called
-        if _sights.note(id(logger)):
-            fields[PLAN] = plan
-    return plan
+    """The plan of a logger."""
+    found = get_item(logger.__dict__, PLAN)
+    if isinstance(found, LogPlan):
+        plan = found
+        if plan.owner == address(logger):
+            return plan
+    return _make_plan(logger)  # type: ignore[misc]  # set before this is called
 
 
 def try_open(plan: LogPlan) -> bool:
@@ -135,7 +132,7 @@ def try_open(plan: LogPlan) -> bool:
     if plan.closed > 0:
         plan.closed -= 1
         if plan.closed <= 0:
-            plan.fields.pop(PLAN, None)
+            plan.owner = 0
         return False
     if not plan.facts.hold() or (len(plan.fields) != plan.size and _look_for_methods(plan)):
         plan.close()

@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_size
+from otel_fastpath.patching.plans_c cimport Plan
 from otel_fastpath.logs.records.record_c cimport RecordState
 from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
 
@@ -16,7 +17,7 @@ cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS
 
-cdef class Backoff:
+cdef class Backoff(Plan):
     cdef public int closed
     cpdef close(self)
 
@@ -33,7 +34,7 @@ cdef class LogPlan(Backoff):
     cdef public object scope
     cdef public shared_size size
 
-@cython.locals(fields=dict)
+@cython.locals(plan=LogPlan)
 cdef LogPlan plan_of(object logger)
 
 @cython.locals(batch=ProcessorQueue)

@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.helpers import address, get_item
 from otel_fastpath.logs.records.emitting import try_emit
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ _PLACE = "an event of structlog"
 # Where a processor keeps its loggers by name, and the most of them.
 _LOGGERS = "_otel_fastpath_loggers"
 _MOST_LOGGERS = 1024
+LOGGERS = PlanStore(_LOGGERS)
 
 
 class StructlogPlan:
@@ -106,13 +109,19 @@ def _try_emit(stock: StructlogPlan, processor: Any, logger: Any, method: Any, ev
 def _logger_of(stock: StructlogPlan, processor: Any, name: Any) -> Any:
     """The SDK's logger of this name; None if there is none."""
     provider = processor._logger_provider
-    kept = processor.__dict__.get(_LOGGERS)
-    if kept is None or kept[0] is not provider or len(kept[1]) >= _MOST_LOGGERS:
-        kept = processor.__dict__[_LOGGERS] = (provider, {})
-    found = kept[1].get(name)
+    held = get_item(processor.__dict__, _LOGGERS)
+    loggers = None
+    if isinstance(held, PlannedValues):
+        kept = held
+        if kept.owner == address(processor) and kept.values[0] is provider:
+            loggers = kept.values[1]
+    if loggers is None or len(loggers) >= _MOST_LOGGERS:
+        loggers = {}
+        LOGGERS.keep_values(processor, provider, loggers)
+    found = loggers.get(name)
     if found is None:
         found = stock.module.get_logger(name, logger_provider=provider)
         if type(found) is not stock.logger:
             return None
-        kept[1][name] = found
+        loggers[name] = found
     return found

@@ -2,6 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
+from otel_fastpath.patching.plans_c cimport PlannedValues
 
 cdef str _PLACE
 cdef str _LOGGERS
@@ -21,5 +22,5 @@ cdef class StructlogPlan:
 @cython.locals(attributes=dict, severity=tuple)
 cdef bint _try_emit(StructlogPlan stock, object processor, object logger, object method, object event) except -1
 
-@cython.locals(kept=tuple, loggers=dict)
+@cython.locals(kept=PlannedValues, loggers=dict)
 cdef _logger_of(StructlogPlan stock, object processor, object name)

@@ -25,6 +25,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import (
     add_to_histogram,
     add_to_sum,
+    address,
     attribute_key,
     bisect_left,
     copied,
@@ -36,7 +37,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.instruments.exemplars import _span_context, keep, measured_at
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
-from otel_fastpath.metrics.instruments.series import Recorder, Series
+from otel_fastpath.metrics.instruments.series import Series
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -81,9 +82,6 @@ _RECORDING = (
     *((kind, "aggregate") for kind in (_SumAggregation, _LastValueAggregation, _ExplicitBucketHistogramAggregation)),
 )
 _recording = Facts([(*place, getattr(*place)) for place in _RECORDING if hasattr(*place)])
-# That of an instrument without one; its `kind` is that of no instrument.
-_NO_RECORDER = Recorder()
-_NO_RECORDER.kind = type(None)
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
@@ -113,9 +111,13 @@ def cells_of(
 
 def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     """The instrument's recorder, made again if the readers have changed; None if there is none."""
-    recorder = getattr(instrument, "_otel_fastpath_recorder", _NO_RECORDER)
+    recorder: kinds.Recorder | None = getattr(instrument, "_otel_fastpath_recorder", None)
     # An object that delegates to an instrument finds that instrument's recorder.
-    if type(instrument) is recorder.kind and recorder.consumer["_reader_storages"] is recorder.storages:
+    if (
+        recorder is not None
+        and recorder.owner == address(instrument)
+        and recorder.consumer["_reader_storages"] is recorder.storages
+    ):
         return recorder
     return _make_recorder[0](instrument)
 

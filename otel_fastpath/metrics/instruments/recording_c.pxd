@@ -8,7 +8,6 @@ from otel_fastpath.metrics.instruments.series_c cimport SeriesCell, Recorder, Se
 cdef dict inside
 cdef frozenset _PLAIN
 cdef Facts _recording
-cdef Recorder _NO_RECORDER
 cdef list _make_recorder
 
 cdef int _SUM

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.patching.plans import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,12 +79,11 @@ class SeriesCell:
     state: dict[str, Any]
 
 
-class Recorder:
+class Recorder(Plan):
     """What recording needs to know of an instrument; stored on it, and made again when its provider's readers change.
 
     Attributes:
         consumer: The `__dict__` of stock's measurement consumer.
-        kind: The class of the instrument.
         storages: The reader storages that the consumer had when this was made.
         config: The `__dict__` of the object that says whether the meter is enabled, which may change.
         is_signed: Whether amounts may be negative.
@@ -107,7 +107,6 @@ class Recorder:
         "homes",
         "is_refused",
         "is_signed",
-        "kind",
         "learn",
         "samples",
         "series",
@@ -121,7 +120,6 @@ class Recorder:
     homes: list[list[object]]
     is_refused: bool
     is_signed: bool
-    kind: type
     learn: Callable[[Recorder, tuple[object, ...], dict[str, object]], tuple[SeriesCell, ...] | None]
     samples: int
     series: dict[tuple[object, ...], tuple[SeriesCell, ...]]

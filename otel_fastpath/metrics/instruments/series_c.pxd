@@ -1,5 +1,6 @@
 # C types for the compiled twin of series.py.
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_size
+from otel_fastpath.patching.plans_c cimport Plan
 
 cdef class SeriesCell:
     cdef public object aggregation
@@ -20,7 +21,7 @@ cdef class SeriesCell:
     cdef public dict reservoir_state
     cdef public dict state
 
-cdef class Recorder:
+cdef class Recorder(Plan):
     cdef public shared_size bytes
     cdef public dict config
     cdef public dict consumer
@@ -28,7 +29,6 @@ cdef class Recorder:
     cdef public list homes
     cdef public shared_flag is_refused
     cdef public bint is_signed
-    cdef public object kind
     cdef public object learn
     cdef public int samples
     cdef public dict series

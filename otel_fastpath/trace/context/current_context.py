@@ -26,7 +26,7 @@ from otel_fastpath.compiled.helpers import (
     with_value,
 )
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.stock_sources import as_defined
+from otel_fastpath.patching.stock import as_defined
 
 if TYPE_CHECKING:
     from contextvars import ContextVar, Token

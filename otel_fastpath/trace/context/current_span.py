@@ -11,6 +11,7 @@ from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
 from otel_fastpath.trace.context.scope import (
     OpenScope,
@@ -23,7 +24,6 @@ from otel_fastpath.trace.context.scope import (
     is_inert,
     patching,
 )
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,13 +12,14 @@ from opentelemetry.sdk.trace import ReadableSpan, Span, Tracer, _Span
 from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.report import TracerStatus
 from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.stock import definer
 from otel_fastpath.patching.swap import is_in_force, seen_through
 from otel_fastpath.trace.planning.planner import PLAN
 from otel_fastpath.trace.planning.sampling import ASK
 from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from otel_fastpath.trace.planning.planner import TracerPlanner
 
@@ -44,9 +44,7 @@ def ways(planner: TracerPlanner) -> list[TracerStatus]:
     methods = tuple(_replaced_methods())
     general = _why_none(starting)
     groups: dict[Any, tuple[TracerStatus, set[str]]] = {}
-    for tracer in [*_copied(planned), *refused]:
-        if tracer is None:
-            continue
+    for tracer in [*planned, *refused]:
         served_by, parts = _way(planner, tracer, general)
         parts["methods"] = methods or ("Nobody has replaced a method of Tracer, Span or ReadableSpan.",)
         way = TracerStatus(_provider(tracer), (), served_by, parts)
@@ -58,14 +56,6 @@ def ways(planner: TracerPlanner) -> list[TracerStatus]:
         TracerStatus(way.provider, tuple(sorted(names)), way.served_by, way.parts) for way, names in groups.values()
     ]
     return sorted(found, key=lambda way: (way.provider, way.tracers))
-
-
-def _copied(objects: Iterable[Any]) -> list[Any]:
-    """A copy of a weak set, to which other threads may add meanwhile."""
-    for _ in range(100):
-        with suppress(RuntimeError):
-            return list(objects)
-    return []
 
 
 def _way(planner: TracerPlanner, tracer: Any, general: str) -> tuple[str, dict[str, tuple[str, ...]]]:
@@ -97,7 +87,7 @@ def _broken(facts: Any) -> str:
     for owner, name, value in facts.items:
         if not is_true(SimpleNamespace(items=((owner, name, value),))):  # type: ignore[arg-type]  # all that it reads
             shown = owner if isinstance(owner, type) else type(owner)
-            return f"{_definer(shown, name).__name__}.{name} was replaced by {origin(_raw(shown, name))}"
+            return f"{(definer(shown, name) or shown).__name__}.{name} was replaced by {origin(_raw(shown, name))}"
     return ""
 
 
@@ -195,10 +185,10 @@ def _which(owner: Any, name: str) -> str:
     """A clause that says whose this method is, if it is not that of its class."""
     if name in getattr(owner, "__dict__", {}):
         return f", which was set on the object by {origin(vars(owner)[name])}"
-    definer = _definer(type(owner), name)
-    raw = _raw(definer, name)
+    place = definer(type(owner), name)
+    raw = None if place is None else _raw(place, name)
     # Older releases of OpenTelemetry do not have every method.
-    if raw is None or is_in_force(raw) or _is_stock(definer, raw):
+    if raw is None or is_in_force(raw) or _is_stock(place, raw):
         return ""
     return f", which was replaced by {origin(raw)}"
 
@@ -237,10 +227,6 @@ def _is_batch(receiver: Any) -> bool:
 def _is_batch_of(processor: Any, receiver: Any) -> bool:
     inner = getattr(processor, "__dict__", {}).get("_batch_processor")
     return _is_batch(receiver) and receiver.processor is inner
-
-
-def _definer(kind: type, name: str) -> type:
-    return next((each for each in kind.__mro__ if name in vars(each)), kind)
 
 
 def _raw(owner: Any, name: str) -> Any:

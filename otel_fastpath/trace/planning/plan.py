@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.helpers import new_instance, process_id
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.plans import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from otel_fastpath.compiled.facts import Facts
 
 
-class TracerPlan:
+class TracerPlan(Plan):
     """What starting and ending a span needs to know of its tracer, worked out once by `planner`.
 
     It is valid while the tracer has the same parts that it was made from, and while nobody has replaced what is skipped
@@ -214,7 +215,7 @@ class SpanStarter:
         raise NotImplementedError
 
 
-class ProcessorQueue:
+class ProcessorQueue(Plan):
     """The parts of a `BatchProcessor` that queue a span; values that may change are read from the processor.
 
     Args:

@@ -3,8 +3,9 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
+from otel_fastpath.patching.plans_c cimport Plan
 
-cdef class TracerPlan:
+cdef class TracerPlan(Plan):
     cdef public frozenset as_is
     cdef public bint asks
     cdef public tuple bounds
@@ -64,7 +65,7 @@ cdef class SpanStarter:
     cdef bint drops_below(self, object tracer, object span) except -1
     cdef bint is_recording(self, object span) except -1
 
-cdef class ProcessorQueue:
+cdef class ProcessorQueue(Plan):
     cdef public Py_ssize_t max_batch
     cdef public Py_ssize_t max_queue
     cdef public shared_int pid

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-import weakref
 from contextlib import suppress
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final
@@ -20,9 +19,7 @@ from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.sources.origin import origin
-from otel_fastpath.trace.planning.delegating import DelegatingPlans
 from otel_fastpath.trace.planning.routes import Route, Router, SpanCore, is_stock
 from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
 
@@ -38,7 +35,6 @@ _PLAIN: Final = frozenset({str, int, float, bool})
 PLAN: Final = "_otel_fastpath_plan"
 # Where a processor keeps the plan that those of other tracers are copied from.
 _MODEL: Final = "_otel_fastpath_model"
-_NO_MODEL: Final = (None, None, None)
 # How many tracers keep their plans. A span of another gets a copy of its provider's.
 _MOST: Final = 1024
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
@@ -94,12 +90,9 @@ class TracerPlanner:
         self.settings: Config | None = None
         self._core = core
         self._is_watched = is_watched
-        self._planned: weakref.WeakSet[Tracer] = weakref.WeakSet()
-        self._sights = Sights()
+        self._plans = core.store(PLAN, _MOST)
+        self._models = core.store(_MODEL)
         self._router = Router(core)
-        self._delegating = DelegatingPlans(self._plan, self._still_holds)
-        # By id: a proxy that delegates to a tracer compares equal to it.
-        self._refused: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def make_plan(self, tracer: Any) -> Any:
         """Make the tracer's plan and store it on the tracer; None if stock must start its spans."""
@@ -107,45 +100,37 @@ class TracerPlanner:
         if plan is not None:
             return self._keep(plan, tracer)
         # Other code may replace these for a while only.
-        if not is_true(self._router.starting) or self._refused.get(id(tracer)) is tracer:
+        if not is_true(self._router.starting) or self._plans.is_refused(tracer):
             return None
-        is_delegating = not issubclass(type(tracer), Tracer)
+        is_own = issubclass(type(tracer), Tracer)
         try:
-            plan = self._delegating.find(tracer) if is_delegating else self._make(tracer)
+            plan = self._make(tracer) if is_own else self._delegated(tracer)
         except Exception as error:
             faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; stock starts its spans.", tracer)
             plan = None
         if plan is None:
-            with suppress(TypeError):
-                # Some objects cannot have weak references.
-                self._refused[id(tracer)] = tracer
-            return None
-        return plan if is_delegating else self._keep(plan, tracer)
+            self._plans.refuse(tracer)
+        return self._keep(plan, tracer) if is_own and plan is not None else plan
 
     def _keep(self, plan: Any, tracer: Any) -> Any:
         """Store the plan on its tracer, and return it; None if it does not fit any more."""
-        if len(self._planned) >= _MOST:
-            if not self._sights.note(id(tracer)):
-                # It serves one span.
-                return plan
-            with suppress(KeyError):
-                # Any of them; a tracer that is still in use gets another.
-                vars(self._planned.pop()).pop(PLAN, None)
+        if not self._plans.try_make_room(tracer):
+            # It serves one span.
+            return plan
         if plan.config is not None:
             # Read at each start of a span: the instance's dict, which has the field.
             plan.switch = vars(plan.config)
-        self._planned.add(tracer)
-        vars(tracer)[PLAN] = plan
+        self._plans.keep(plan, tracer)
         if not self._holds(plan, tracer):
             # Another thread configured the tracer while the plan was made.
-            vars(tracer).pop(PLAN, None)
+            self._plans.drop(tracer)
             return None
         return plan
 
-    def seen(self) -> tuple[weakref.WeakSet[Tracer], list[Any], Any]:
-        """For the status: the tracers that had a plan, those that can have none, and what every plan rests on."""
-        return self._planned, [each() for each in self._refused.valuerefs()], self._router.starting
+    def seen(self) -> tuple[list[Any], list[Any], Any]:
+        """For the status: the tracers that have a plan, those that can have none, and what every plan rests on."""
+        return self._plans.owners(refused=False), self._plans.owners(refused=True), self._router.starting
 
     def why_refused(self, tracer: Any) -> str:
         """Why the tracer can have no plan, or an empty string."""
@@ -158,14 +143,8 @@ class TracerPlanner:
 
     def forget(self) -> None:
         """Remove the plans from all tracers."""
-        for tracer in tuple(self._planned):
-            plan = vars(tracer).pop(PLAN, None)
-            processor = getattr(plan, "processor", None)
-            self._router.forget(processor)
-            getattr(processor, "__dict__", {}).pop(_MODEL, None)
-        self._planned.clear()
-        self._delegating.forget()
-        self._refused.clear()
+        for store in (self._plans, self._models, self._router.routes):
+            store.forget()
 
     def _make(self, tracer: Any) -> Any:
         if self.why_refused(tracer):
@@ -173,7 +152,15 @@ class TracerPlanner:
         plan = self._plan(tracer)
         with suppress(TypeError):
             facts = self._core.facts([*plan.starting.items, *plan.ending.items, *_facts_of(plan)])
-            vars(tracer.span_processor)[_MODEL] = (self._core, plan, facts)
+            self._models.keep_values(tracer.span_processor, plan, facts)
+        return plan
+
+    def _delegated(self, tracer: Any) -> Any:
+        """The plan of an object that delegates to a tracer, made anew if it does not hold any more."""
+        plan = self._plans.beside(tracer)
+        # Nobody notices when one of its parts is set.
+        if plan is None or not (self._holds(plan, tracer) and is_true(plan.starting)):
+            plan = self._plans.keep_beside(self._plan(tracer), tracer)
         return plan
 
     def _like_others(self, tracer: Any) -> Any:
@@ -181,12 +168,12 @@ class TracerPlanner:
         # Not in its `__dict__`, which CPython would have to make.
         kind: Any = type(tracer)
         start, processor = getattr(tracer, "start_span", None), getattr(tracer, "span_processor", None)
-        core, model, facts = getattr(processor, "__dict__", {}).get(_MODEL, _NO_MODEL)
-        if core is not self._core or getattr(start, "__self__", None) is not tracer:
+        model = self._models.kept(processor)
+        if model is None or getattr(start, "__self__", None) is not tracer:
             return None
         if getattr(start, "__func__", None) is not kind.start_span:
             return None
-        plan = self._core.copy_for(model, facts, tracer)
+        plan = self._core.copy_for(*model.values, tracer)
         if plan is not None:
             self._make_own(plan, tracer)
             if plan.served is not None:
@@ -241,9 +228,6 @@ class TracerPlanner:
         plan.info = tracer.instrumentation_info
         plan.metrics = None if type(tracer._tracer_metrics).__name__ == "NoOpTracerMetrics" else tracer._tracer_metrics
         plan.asks = not plan.random_ids or plan.metrics is not None
-
-    def _still_holds(self, plan: Any, tracer: Any) -> bool:
-        return self._holds(plan, tracer) and is_true(plan.starting)
 
     @staticmethod
     def _holds(plan: Any, tracer: Any) -> bool:

@@ -15,10 +15,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceIdRatioBased
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
-from otel_fastpath.patching.cache import remembering
-from otel_fastpath.patching.sources.guard import are_known
+from otel_fastpath.patching import stock
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.stock_sources import as_defined, sources
+from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +52,7 @@ def is_stock(value: Any, kind: type, methods: tuple[str, ...]) -> bool:
     Methods that the installed release does not have do not count.
     """
     return type(value) is kind and all(
-        name not in vars(value) and (not hasattr(kind, name) or _is_as_written(kind, name)) for name in methods
+        name not in vars(value) and (not hasattr(kind, name) or stock.is_written(kind, name, KNOWN)) for name in methods
     )
 
 
@@ -62,28 +61,11 @@ def inherits(value: Any, kind: type, names: tuple[str, ...]) -> bool:
 
     A property or constant is taken as it is.
     """
-    own = type(value)
     return (
-        issubclass(own, kind)
-        and all(_is_ordinary(value, name) and _definer(own, name) is _definer(kind, name) for name in names)
-        and all(_is_as_written(kind, name) for name in names if callable(getattr(kind, name)))
+        stock.inherits(type(value), kind, names)
+        and all(_is_ordinary(value, name) for name in names)
+        and all(stock.is_written(kind, name, KNOWN) for name in names if callable(getattr(kind, name)))
     )
-
-
-def _is_as_written(kind: type, name: str) -> bool:
-    """Whether the method of a stock class is one that this package knows, and that no other code has replaced."""
-    return _is_known(kind, name, getattr(kind, name))
-
-
-@remembering(64)
-def _is_known(kind: type, name: str, _method: Any) -> bool:
-    definer = _definer(kind, name)
-    return are_known(sources(f"{definer.__module__}:{definer.__qualname__}.{name}"))
-
-
-def _definer(kind: type, name: str) -> Any:
-    """The class that a method of this class comes from; None if it has no such method, as the class of a mock."""
-    return next((each for each in kind.__mro__ if name in vars(each)), None)
 
 
 def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
@@ -94,8 +76,7 @@ def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
 
 def _defined(owner: Any, name: str) -> Fact:
     """The method or function as stock defined it, which is not called as long as it is in place."""
-    definer = _definer(owner, name) if isinstance(owner, type) else owner
-    return owner, name, as_defined(definer, name)
+    return owner, name, stock.as_defined(stock.definer(owner, name), name)
 
 
 def _is_ordinary(processor: Any, name: str) -> bool:
@@ -109,13 +90,13 @@ def _is_idle(processor: Any, name: str) -> bool:
     """Whether this method of the processor is one of stock's that do nothing."""
     if not _is_ordinary(processor, name):
         return False
-    definer = _definer(type(processor), name)
-    return name in _IDLE.get(definer, ()) and _is_as_written(definer, name)
+    definer = stock.definer(type(processor), name)
+    return name in _IDLE.get(definer, ()) and stock.is_written(definer, name, KNOWN)
 
 
 def _is_queueing(processor: Any) -> bool:
     """Whether the processor's `on_end` is our replacement for `BatchSpanProcessor.on_end`."""
-    if not _is_ordinary(processor, _ON_END) or _definer(type(processor), _ON_END) is not BatchSpanProcessor:
+    if not _is_ordinary(processor, _ON_END) or stock.definer(type(processor), _ON_END) is not BatchSpanProcessor:
         return False
     function = vars(BatchSpanProcessor)[_ON_END]
     return seen_through(function) is not function
@@ -133,6 +114,7 @@ class SpanCore(NamedTuple):
         plan: The class of plans.
         copy_for: The function `plan.copy_for`.
         facts: The class `facts.Facts`.
+        store: The class `plans.PlanStore`.
         batch: The class `plan.ProcessorQueue`.
         batch_of: The function `ending.batch_of`.
         span_class: The class of recording spans.
@@ -144,6 +126,7 @@ class SpanCore(NamedTuple):
     plan: Any
     copy_for: Any
     facts: Any
+    store: Any
     batch: type
     batch_of: Any
     span_class: type
@@ -172,28 +155,24 @@ class Router:
     Attributes:
         starting: That stock's code which starts a span, and is not called, is as stock wrote it.
         ending: The same for the code that ends a span.
+        routes: The routes through processors.
     """
 
     def __init__(self, core: SpanCore) -> None:
         self._core = core
+        self.routes = core.store(_ROUTES)
         # Some are not in each release.
         self.starting = core.facts([_defined(*place) for place in _STARTING if hasattr(*place)])
         self.ending = core.facts([_defined(*place) for place in _ENDING])
 
-    @staticmethod
-    def forget(root: Any) -> None:
-        """Remove what `routes_of` kept on this processor."""
-        getattr(root, "__dict__", {}).pop(_ROUTES, None)
-
-    def routes_of(self, root: Any) -> list[Route]:
+    def routes_of(self, root: Any) -> tuple[Route, ...]:
         """The way of most spans through the processors; if there is another for server and consumer spans, that, too.
 
         They are kept: some applications get a new tracer for each request.
         """
-        kept: Any = getattr(root, "__dict__", {})
-        core, routes = kept.get(_ROUTES, (None, ()))
-        if core is self._core and all(is_true(each.starting) and is_true(each.ending) for each in routes):
-            return routes  # type: ignore[no-any-return]  # as it was kept
+        kept = self.routes.kept(root)
+        if kept is not None and all(is_true(each.starting) and is_true(each.ending) for each in kept.values):
+            return kept.values  # type: ignore[no-any-return]  # as they were kept
         passes_on = is_stock(root, SynchronousMultiSpanProcessor, _HOOKS)
         # Any other passes the spans on in its own way.
         processors = root._span_processors if passes_on else (root,)
@@ -203,8 +182,7 @@ class Router:
         if others != processors:
             # These processors do nothing for all other spans.
             routes.append(self._route(processors, facts))
-        kept[_ROUTES] = (self._core, routes)
-        return routes
+        return self.routes.keep_values(root, *routes).values  # type: ignore[no-any-return]  # likewise
 
     def _route(self, processors: Any, facts: Sequence[Fact]) -> Route:
         """Which methods of the processors are called, and which are not because they do nothing.

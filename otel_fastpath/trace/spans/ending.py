@@ -12,9 +12,10 @@ from opentelemetry.sdk import trace as _sdk_trace
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import get_item, read_clock
+from otel_fastpath.compiled.helpers import address, get_item, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.plans import PlanStore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.planning.plan import ProcessorQueue, enqueue
 from otel_fastpath.trace.spans.identity import INVALID, REPLACED
@@ -40,6 +41,7 @@ _sdk_globals = vars(_sdk_trace)
 _end_facts = Facts([(_sdk_trace.Span, "end", None)])
 # Where a batch processor keeps its `ProcessorQueue`.
 BATCH = "_otel_fastpath_batch"
+QUEUES = PlanStore(BATCH)
 
 
 def bind_end(original: Callable[..., None]) -> Callable[..., object]:
@@ -152,9 +154,11 @@ def batch_of(processor: BatchSpanProcessor) -> plans.ProcessorQueue | None:
     """What queueing in a batch processor needs, made once and stored on it; None if only the processor can do it."""
     fields = processor.__dict__
     inner = get_item(fields, "_batch_processor")
-    batch = get_item(fields, BATCH)
-    if not isinstance(batch, ProcessorQueue) or batch.processor is not inner:
-        if type(inner) is not BatchProcessor or "emit" in inner.__dict__:
-            return None
-        batch = fields[BATCH] = ProcessorQueue(inner)
-    return batch
+    found = get_item(fields, BATCH)
+    if isinstance(found, ProcessorQueue):
+        batch = found
+        if batch.owner == address(processor) and batch.processor is inner:
+            return batch
+    if type(inner) is not BatchProcessor or "emit" in inner.__dict__:
+        return None
+    return QUEUES.keep(ProcessorQueue(inner), processor)  # type: ignore[no-any-return]  # the queue

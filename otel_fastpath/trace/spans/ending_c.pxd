@@ -23,5 +23,5 @@ cdef bint _try_set_end_time(SpanState span, object now) except -1
 @cython.locals(batch=ProcessorQueue)
 cdef bint _try_queue(object processor, Recorded span) except -1
 
-@cython.locals(fields=dict, made=ProcessorQueue)
+@cython.locals(fields=dict, batch=ProcessorQueue)
 cpdef ProcessorQueue batch_of(object processor)

@@ -16,11 +16,11 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import new_instance, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.spans.recorded import SpanState
 from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from otel_fastpath.compiled.helpers import copied, get_item, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import DROPPED, Lazy
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.spans.identity import Identity
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable

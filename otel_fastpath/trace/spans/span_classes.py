@@ -19,9 +19,9 @@ from opentelemetry.trace import NonRecordingSpan
 
 from otel_fastpath.lazy import is_being_made
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import as_defined, is_defined_in
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.spans.containers import LiveAttributes, bounded_around, first, resolved
-from otel_fastpath.trace.stock_sources import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def _freezes() -> bool:
     """Whether an ended span's attributes are immutable: since 1.43, which is assumed if other code hides `Span.end`."""
     end = inspect.unwrap(seen_through(_Span.end))
-    return getattr(end, "__module__", "") != _Span.__module__ or "_immutable" in end.__code__.co_names
+    return not is_defined_in(_Span, end) or "_immutable" in end.__code__.co_names
 
 
 _FREEZES = _freezes()
