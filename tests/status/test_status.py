@@ -378,19 +378,16 @@ def test_another_interpreter_is_not_told_to_compile(monkeypatch):
     assert note.endswith("The compiled core is available for CPython only.")
 
 
+@pytest.mark.usefixtures("no_compiled_modules")
 def test_a_pure_core_that_was_asked_for_needs_no_advice(monkeypatch):
     """The compiled modules are there, or one of them is not: neither is an installation without them."""
-    # Files that are there, compiled or not.
     monkeypatch.setattr(compiled, "EXTENSION_SUFFIXES", [".py"])
     monkeypatch.setattr(compiled, "TWINS", ("trace.context.scope",))
     compiled.choose("py")
     assert status.collect(()).notes == ()
-
     monkeypatch.setattr(compiled, "TWINS", ("trace.context.scope", "trace.context.nothing"))
     compiled.choose(None)
     assert compiled.implementation() == ("py", "compiled modules are missing: trace.context.nothing")
-    monkeypatch.undo()
-    compiled.choose(None)
 
 
 @pytest.mark.parametrize(("arguments", "code"), [((), 2), (("nothing",), 2), (("--help",), 0), (("status", "-h"), 0)])

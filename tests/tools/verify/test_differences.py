@@ -18,11 +18,12 @@ LISTED = listed()
 
 @pytest.mark.parametrize("test", sorted({each.test for each in LISTED}))
 def test_each_names_a_test(test):
-    """As "tests/folder/test_file.py::test_name"."""
+    """As "tests/folder/test_file.py::test_name", or the class that joins a contract."""
     file, _, name = test.partition("::")
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
 
-    assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    assert name in {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
 
 
 def test_no_two_say_the_same():
