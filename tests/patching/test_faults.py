@@ -98,7 +98,7 @@ def test_making_a_patch(instrumentor, core, environ, serve, logged):
 @pytest.mark.usefixtures("instrumented")
 def test_planning_a_tracer(environ, serve, logged):
     """Its spans are stock's; asked once, not for each span."""
-    environ.setattr(planner.TracerPlanner, "_make", fault())
+    environ.setattr(planner.TracerPlanner, "plan_own", fault())
 
     check(serve())
 

@@ -104,7 +104,7 @@ class TracerPlanner:
             return None
         is_own = issubclass(type(tracer), Tracer)
         try:
-            plan = self._make(tracer) if is_own else self._delegated(tracer)
+            plan = self.plan_own(tracer) if is_own else self._delegated(tracer)
         except Exception as error:
             faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; stock starts its spans.", tracer)
@@ -146,7 +146,8 @@ class TracerPlanner:
         for store in (self._plans, self._models, self._router.routes):
             store.forget()
 
-    def _make(self, tracer: Any) -> Any:
+    def plan_own(self, tracer: Any) -> Any:
+        """Make the plan of a tracer of the SDK's own class."""
         if self.why_refused(tracer):
             return None
         plan = self._plan(tracer)
