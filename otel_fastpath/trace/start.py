@@ -119,8 +119,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         is_asked = False
     elif made is None and (plan.is_stale or not plan.starting.hold()):
         made = _make_plan[0](tracer)
-        # Again from the beginning: the rule is the old plan's, too.
-        return None if made is None else start_span(given, gives_up, made)
+        return None if made is None else start_span(given, gives_up, made)  # again: the rule is the old plan's, too
     context_made = metrics = None
     if is_asked:
         asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id

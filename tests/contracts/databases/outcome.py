@@ -19,6 +19,7 @@ class Outcome(Contract):
 
     Attributes:
         own: Name -> the place of a function of ours that some of the entries come through.
+        bound: Which of these the wrappers hold, so that they are replaced before.
         raised: What a set-up raises that the application gets.
         raising: The places of the library that raise, and what is asked then.
         is_connected_before: Connections from before are wrapped, too.
@@ -27,6 +28,7 @@ class Outcome(Contract):
     """
 
     own = {}
+    bound = ()
     raised = RAISED
     raising = []
     is_connected_before = True
@@ -97,7 +99,15 @@ class Outcome(Contract):
 
     def test_a_fault_of_ours_is_counted_only(self, everything, no_faults, monkeypatch, place):
         """In whichever function of the wrapper."""
-        everything(lambda: monkeypatch.setattr(*self.own[place], as_ours(broken)), **plain())
+
+        def break_it():
+            monkeypatch.setattr(*self.own[place], as_ours(broken))
+
+        if place in self.bound:
+            break_it()
+            everything(**plain())
+        else:
+            everything(break_it, **plain())
 
         assert no_faults.counts()
 

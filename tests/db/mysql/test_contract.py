@@ -57,6 +57,7 @@ class TestContract(Errors, Outcome, Takeover):
     asked = [lambda c: c.cursor().execute("SELECT 1"), lambda c: c.cursor().executemany("SELECT %s", [(1,), (2,)])]
     options = "parameters,rows,sqlcommenter,slow=1us,repeats=2"
     read = ("query",)
+    bound = ("rows",)
     own = {
         "link": (database.Database, "link"),
         "read": (conventions, "read"),

@@ -186,6 +186,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         """Only a text with parameters is kept as it is."""
         assert name == "unique" or "secret" not in str(dict(span.attributes))
 
+    bound = ("rows",)
     own = {
         "link": (database.Database, "link"),
         "new link": (database.Database, "new_link"),

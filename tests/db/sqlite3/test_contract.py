@@ -8,7 +8,7 @@ import sys
 from contracts.databases import Errors, Outcome, Takeover, Transparency
 
 from otel_fastpath.db import calls as db_calls
-from otel_fastpath.db import conventions, cursors, database
+from otel_fastpath.db import conventions, database
 from otel_fastpath.db.dbapi import plans
 from otel_fastpath.db.queries import comments
 from otel_fastpath.wrapping import call as calls
@@ -82,7 +82,6 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "read": (conventions, "read"),
         "plan": (plans.Plans, "plan"),
         "tell": (db_calls, "tell"),
-        "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
     }
