@@ -6,6 +6,7 @@ C types, `*_c.pxd` and `*_c.pyx`.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 # The compiled twins. Either all or none are used, because they import each other.
@@ -161,8 +162,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        from otel_fastpath import compiled  # noqa: PLC0415  # it has the names above
-
         if name not in _DOTTED:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return compiled.load(_DOTTED[name])
+        # It has the names above. To import it for each look-up would cost ten thousand instructions.
+        return sys.modules[__package__].load(_DOTTED[name])

@@ -4,15 +4,7 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, CallShapes, ClientCall, ResponsePlan
 
-cdef object default_timer
-cdef object ERROR_TYPE
-cdef object get_custom_header_attributes
-cdef object normalise_request_header_name
-cdef object normalise_response_header_name
-cdef object kinds
-cdef object faults
 cdef object BEGINNING
-cdef object _END
 
 cdef class ClientInstrumentation:
     cdef StockFunctions _stock

@@ -1,13 +1,7 @@
 # C types for the compiled twin of conventions.py.
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
-cdef object _SUPPRESS_INSTRUMENTATION_KEY
-cdef object _SPAN_KEY
-cdef object _SUPPRESS_PLAIN
 cdef object METHODS
-cdef object faults
-cdef object _PERHAPS_SECRET
 
 cdef class StockFunctions:
     cdef Facts _facts

@@ -3,12 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object propagate
-cdef object CompositePropagator
-cdef object W3CBaggagePropagator
-cdef object TraceContextTextMapPropagator
 cdef object seen_through
-cdef object as_defined
 cdef object FunctionType
 cdef tuple _USUAL
 cdef W3C _reading

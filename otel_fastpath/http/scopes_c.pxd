@@ -1,8 +1,4 @@
 # C types for the compiled twin of scopes.py.
-cdef object context_api
-cdef object faults
-cdef object call_guarded
-cdef object _PLACE
 
 cpdef make_scope(object tracer, object name, object kind, object attributes)
 cpdef enter_scope(object scope)

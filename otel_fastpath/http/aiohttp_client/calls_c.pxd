@@ -4,11 +4,7 @@ import cython
 from otel_fastpath.http.client_c cimport ClientInstrumentation
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall
 
-cdef object default_timer
-cdef object faults
 cdef object BEGINNING
-cdef object _END
-cdef object _CLIENT
 
 cdef class AiohttpClientInstrumentation(ClientInstrumentation):
     cpdef bint start(self, object context, object params) except -1

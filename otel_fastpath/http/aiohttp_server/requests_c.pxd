@@ -7,23 +7,8 @@ from otel_fastpath.http.servers.environs_c cimport EnvironShape
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
 from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object propagate
-cdef object web
-cdef object Context
-cdef object stock
-cdef object HTTP_ROUTE
-cdef object HTTP_TARGET
-cdef object HTTP_URL
-cdef object URL_PATH
-cdef object URL_QUERY
 cdef object needs_redaction
-cdef object REQUEST_HEADERS
-cdef object RESPONSE_HEADERS
-cdef object faults
 cdef StockFunctions _collecting
-cdef object _PLACE
-cdef object _SERVER
-cdef object _OF_A_REQUEST
 
 cdef class Requests:
     cdef dict _kept

@@ -1,8 +1,6 @@
 # C types for the compiled twin of headers.py.
 import cython
 
-cdef object propagate
-cdef object asgi
 cdef object HOST
 cdef object USER_AGENT
 cdef dict _WANTED

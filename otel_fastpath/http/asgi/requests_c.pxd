@@ -5,19 +5,9 @@ from otel_fastpath.http.asgi.shapes_c cimport Description, OutcomeMetrics, Scope
 from otel_fastpath.http.servers.responses_c cimport ResponseTelemetry
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
-cdef object default_timer
-cdef object trace
-cdef object Context
 cdef object asgi
 cdef dict _propagators_globals
-cdef object INVALID_SPAN
-cdef object SpanKind
-cdef object normalise_request_header_name
-cdef object normalise_response_header_name
-cdef object faults
 cdef object PLACE
-cdef object _SERVER
-cdef object _INTERNAL
 cdef int _LOWEST
 cdef int _HIGHEST
 

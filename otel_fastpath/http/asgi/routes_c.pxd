@@ -1,12 +1,7 @@
 # C types for the compiled twin of routes.py.
 import cython
 
-cdef object re
-cdef object faults
-cdef object keep
-cdef object _PLACE
 cdef int _UNICODE
-cdef object _QUANTIFIERS
 
 cdef class Framework:
     cdef readonly object ask

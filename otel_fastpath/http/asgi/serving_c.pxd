@@ -6,34 +6,15 @@ from otel_fastpath.http.asgi.requests_c cimport Request
 from otel_fastpath.http.asgi.shapes_c cimport Description, ScopeShape
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
 
-cdef object functools
-cdef object sys
-cdef object FunctionType
-cdef object sources
-cdef object are_known
-cdef object trace
-cdef object Context
 cdef dict _asgi_globals
 cdef dict _propagators_globals
-cdef object _ROUTES
-cdef object _SANITIZE
-cdef object ProxyTracer
-cdef object INVALID_SPAN
 cdef dict _trace_globals
 cdef dict _metrics_globals
 cdef object asgi
-cdef object detect_synthetic_user_agent
-cdef object ExcludeList
-cdef object faults
-cdef object keep
 cdef int _MOST
 cdef int _LONGEST
-cdef object _NAME
-cdef object _OF_METRICS
 cdef StockFunctions _collecting
 cdef StockFunctions _stock_functions
-cdef object _LEFT_TO_STOCK
-cdef object _NOTHING
 cdef tuple _OVERRIDABLE
 cdef dict _stock
 

@@ -5,21 +5,13 @@ from otel_fastpath.http.servers.series_c cimport RequestLabels
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes
 
-cdef object unquote
-cdef object _semconv
 cdef object asgi
 cdef dict _asgi_globals
 cdef object METHODS
-cdef object redact_query_parameters
-cdef object redact_url
 cdef object needs_redaction
-cdef object bind
-cdef object keep
 cdef tuple _OLD
 cdef tuple _NEW
 cdef tuple _OF_A_REQUEST
-cdef object LONGEST
-cdef object MOST_LABELS
 
 cdef class OutcomeMetrics:
     cdef readonly BoundHistogram duration_new

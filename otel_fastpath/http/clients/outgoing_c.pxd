@@ -5,21 +5,6 @@ from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
 cdef dict _trace_globals
 cdef dict _metrics_globals
-cdef object context_api
-cdef object faults
-cdef object call_guarded
-cdef object set_ip_on_next_http_connection
-cdef object _PLACE
-cdef object _CLIENT
-cdef object redact_url
-cdef object inject
-cdef object keep
-cdef object Context
-cdef object _SUPPRESS_HTTP_INSTRUMENTATION_KEY
-cdef object _STATE_KEY
-cdef object NonRecordingSpan
-cdef object ProxyTracer
-cdef object _BAGGAGE_KEY
 cdef tuple _SCHEMES
 
 cdef class ResponsePlan:

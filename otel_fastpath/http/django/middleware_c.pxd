@@ -7,33 +7,9 @@ from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
 from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object time
-cdef object propagators
 cdef object stock
-cdef object otel_middleware
-cdef object HTTP_TARGET
-cdef object HTTP_ROUTE
-cdef object is_refused
-cdef object is_wsgi
-cdef object key_of_url
-cdef object name_of
 cdef StockFunctions _beginning
 cdef StockFunctions _ending
-cdef object Exclusions
-cdef object excludes
-cdef object REQUEST_HEADERS
-cdef object RESPONSE_HEADERS
-cdef object faults
-cdef object _PLACE
-cdef object _Middleware
-cdef object _get_span_name
-cdef object _START_TIME
-cdef object _ACTIVATION
-cdef object _SPAN
-cdef object _COUNTED
-cdef object _TIMED
-cdef object _STARTED
-cdef object _EXCEPTION
 
 cdef class DjangoRequest(ServerRequest):
     cdef public object exception

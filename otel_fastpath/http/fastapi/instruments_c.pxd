@@ -1,11 +1,6 @@
 # C types for the compiled twin of instruments.py.
 from otel_fastpath.metrics.instruments.bound_c cimport BoundCounter, BoundHistogram
 
-cdef object LONGEST
-cdef object keep
-cdef object bind
-cdef object _NAME
-
 cdef class ApplicationInstruments:
     cdef dict _actives
     cdef dict _durations

@@ -1,10 +1,6 @@
 # C types for the compiled twin of operations.py.
 
-cdef object functools
-cdef object StatusCode
-cdef object faults
 cdef object api
-cdef object _PLACE
 cdef tuple _EXPECTED
 
 cdef class FastapiOperation:

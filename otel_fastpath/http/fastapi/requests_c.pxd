@@ -5,21 +5,10 @@ from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.fastapi.instruments_c cimport ApplicationInstruments
 from otel_fastpath.metrics.instruments.bound_c cimport BoundCounter
 
-cdef object functools
-cdef object perf_counter
-cdef object _logs
-cdef object Context
-cdef object SpanKind
-cdef object StatusCode
-cdef object faults
 cdef StockFunctions _stock_functions
 cdef object api
 cdef object asgi
-cdef object _PLACE
-cdef object _SERVER
 cdef int _LOWEST_ERROR
-cdef object _LEFT_TO_STOCK
-cdef object _NOTHING
 
 cdef class Request:
     cdef BoundCounter _active

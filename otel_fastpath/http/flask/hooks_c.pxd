@@ -6,26 +6,8 @@ from otel_fastpath.http.servers.activations_c cimport Activation, OpenActivation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
 from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object time_ns
-cdef object flask
-cdef object trace
-cdef object stock
-cdef object propagators
-cdef object otel_wsgi
-cdef object HTTP_ROUTE
 cdef StockFunctions _before
 cdef StockFunctions _request
-cdef object REQUEST_HEADERS
-cdef object RESPONSE_HEADERS
-cdef object faults
-cdef object _PLACE
-cdef object _START_TIME
-cdef object _SPAN
-cdef object _ACTIVATION
-cdef object _CONTEXT
-cdef object _TOKEN
-cdef object _COMMENTS
-cdef object _OF_URL
 
 cdef _current_request()
 

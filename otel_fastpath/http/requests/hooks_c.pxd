@@ -4,10 +4,7 @@ import cython
 from otel_fastpath.http.client_c cimport ClientInstrumentation
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall
 
-cdef object Response
-cdef object CaseInsensitiveDict
 cdef Py_ssize_t _LONGEST
-cdef object _agent_kept
 
 cdef class RequestsInstrumentation(ClientInstrumentation):
     cdef object _original

@@ -5,10 +5,7 @@ from otel_fastpath.http.client_c cimport ClientInstrumentation
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall, ResponsePlan
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
-cdef object stock
 cdef object METHODS
-cdef object faults
-cdef object _END
 cdef tuple _PARAMETERS
 cdef Py_ssize_t _HEADERS
 

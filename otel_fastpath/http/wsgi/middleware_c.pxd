@@ -7,12 +7,6 @@ from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
 from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
 from otel_fastpath.http.server_c cimport ServerRequest
 
-cdef object stock
-cdef object REQUEST_HEADERS
-cdef object RESPONSE_HEADERS
-cdef object faults
-cdef object _PLACE
-cdef object _Middleware
 cdef StockFunctions _stock_functions
 
 @cython.locals(request=WsgiRequest)
