@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.trace import SpanKind
 
-from otel_fastpath.http.servers.activations import Activation
+from otel_fastpath.http.servers.activations import Activation  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.responses import ResponseTelemetry
 from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.variables import VARIABLES
@@ -25,16 +25,10 @@ _SERVER = SpanKind.SERVER
 
 
 class ServerRequest(ResponseTelemetry):
-    """A request that is being served.
-
-    Args:
-        has_old: Whether old conventions are reported.
-        has_new: Whether new conventions are reported.
-        series: The metrics.
-        labels: The attributes of the metrics.
+    """A request that is being served; `prepare` is called before anything else.
 
     Attributes:
-        activation: The span as the current one.
+        activation: The span as the current one; the library's own code makes it.
         is_counted: Whether it is among the active requests.
         route: The route, for the metrics in new conventions; None if there is none.
         started: When it began.
@@ -43,11 +37,21 @@ class ServerRequest(ResponseTelemetry):
 
     __slots__ = ("activation", "is_counted", "labels", "route", "series", "started", "target")
 
-    def __init__(self, has_old: bool, has_new: bool, series: ApplicationMetrics, labels: RequestLabels) -> None:
-        super().__init__(has_old, has_new)
+    activation: Activation
+
+    def prepare(self, has_old: bool, has_new: bool, series: ApplicationMetrics, labels: RequestLabels) -> None:
+        """Set what is known of the request.
+
+        Args:
+            has_old: Whether old conventions are reported.
+            has_new: Whether new conventions are reported.
+            series: The metrics.
+            labels: The attributes of the metrics.
+        """
+        self.has_old, self.has_new = has_old, has_new
         self.series, self.labels = series, labels
-        self.activation = Activation()
         self.is_counted = False
+        self.code = self.error = None
         self.route: Any = None
         self.target: Any = None
         self.started = 0.0

@@ -17,6 +17,7 @@ cdef class ServerRequest(ResponseTelemetry):
     cdef public ApplicationMetrics series
     cdef public double started
     cdef public object target
+    cpdef prepare(self, bint has_old, bint has_new, ApplicationMetrics series, RequestLabels labels)
     cpdef count(self)
     cpdef uncount(self)
     cpdef measure(self)

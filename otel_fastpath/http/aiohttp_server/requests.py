@@ -21,6 +21,7 @@ from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
 from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.http.server import ServerRequest, collected, put_captured
+from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShape
 from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
@@ -82,7 +83,9 @@ class Requests:
             self._put(attributes, shape, request, target)
             attributes[HTTP_ROUTE] = route
             name = f"{shape.method} {route}" if route else shape.method
-        begun = AiohttpRequest(self.has_old, self.has_new, self.series, labels)
+        begun = AiohttpRequest.__new__(AiohttpRequest)
+        begun.prepare(self.has_old, self.has_new, self.series, labels)
+        begun.activation = Activation()
         begun.name, begun.attributes = name, attributes
         begun.route = route if self.has_new else None
         return begun

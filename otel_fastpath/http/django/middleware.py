@@ -160,7 +160,8 @@ class Middleware:
             name = name_of(request, shape.method)
         else:
             name = middleware._get_span_name(request)
-        begun = DjangoRequest(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
+        begun = DjangoRequest.__new__(DjangoRequest)
+        begun.prepare(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
         begun.path, begun.exception = attributes.get(HTTP_TARGET), None
         activation = begun.activation = OpenActivation()
         try:

@@ -94,7 +94,8 @@ class App:
         try:
             if type(environ) is dict and _request.hold():
                 shapes = self._shapes
-                request = FlaskRequest(shapes.has_old, shapes.has_new, shapes.series, shapes.labels(environ))
+                request = FlaskRequest.__new__(FlaskRequest)
+                request.prepare(shapes.has_old, shapes.has_new, shapes.series, shapes.labels(environ))
                 request.app, request.environ, request.start_response = self, environ, start_response
                 request.is_traced = True
         except Exception as error:

@@ -13,6 +13,7 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
+from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
 from otel_fastpath.http.servers.series import ApplicationMetrics
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
@@ -78,7 +79,9 @@ def _make_request(middleware: Any, environ: dict[str, Any], start_response: Any)
     if shapes is None:
         return None
     shape, attributes = shapes.look(environ)
-    request = WsgiRequest(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
+    request = WsgiRequest.__new__(WsgiRequest)
+    request.prepare(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
+    request.activation = Activation()
     request.attributes, request.method = attributes, shape.method
     request.environ, request.start_response, request.hook = environ, start_response, middleware.response_hook
     return request
