@@ -23,6 +23,7 @@ cdef object Exclusions
 cdef object excludes
 cdef object REQUEST_HEADERS
 cdef object RESPONSE_HEADERS
+cdef object VARIABLES
 cdef object faults
 cdef object _PLACE
 cdef object _Middleware
