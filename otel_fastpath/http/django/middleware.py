@@ -18,7 +18,7 @@ from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
 from otel_fastpath.http.servers.activations import OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes
 from otel_fastpath.http.servers.series import ApplicationMetrics
-from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
+from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.http.stock import COLLECTING, STOCK
 from otel_fastpath.patching import faults
 
@@ -88,11 +88,13 @@ class DjangoRequest(ServerRequest):
     def _put_response(self, request: Any, response: Any) -> None:
         span = self.span
         self.put_status(span, str(response.status_code))
-        collect = stock.wsgi_collect_custom_response_headers_attributes
-        put_captured(span, RESPONSE_HEADERS, collect, response.items())
+        if VARIABLES.get(RESPONSE_HEADERS):
+            collect = stock.wsgi_collect_custom_response_headers_attributes
+            put_captured(span, RESPONSE_HEADERS, collect, response.items())
         if propagators._RESPONSE_PROPAGATOR:
             propagators._RESPONSE_PROPAGATOR.inject(response)
-        _call_hook("response_hook", span, request, response)
+        if _Middleware._otel_response_hook:
+            _call_hook("response_hook", span, request, response)
 
 
 class Middleware:
@@ -122,7 +124,7 @@ class Middleware:
         if begun is None:
             return original(middleware, request)
         request._otel_fastpath = begun
-        if begun:
+        if begun and _Middleware._otel_request_hook:
             _call_hook("request_hook", begun.span, request)
         return None
 
@@ -268,9 +270,8 @@ def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, An
 def _call_hook(name: str, *args: Any) -> None:
     """Call a hook of the application's, whose exceptions stock logs."""
     hook = getattr(_Middleware, f"_otel_{name}")
-    if hook:
-        try:
-            hook(*args)
-        except Exception as error:
-            faults.raise_interruption(error)
-            stock._logger.exception("Exception raised by %s", name)
+    try:
+        hook(*args)
+    except Exception as error:
+        faults.raise_interruption(error)
+        stock._logger.exception("Exception raised by %s", name)

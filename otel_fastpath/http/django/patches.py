@@ -38,11 +38,21 @@ def _make(name: str) -> Callable[[Any, Config], Any]:
     def make(original: Any, _settings: Config) -> Any:
         method = getattr(_ours(), name)
 
-        @functools.wraps(original)
-        def replacement(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        # A call with named parameters takes fewer instructions than one with any.
+        def process_request(self: Any, request: Any) -> Any:
+            return method(original, self, request)
+
+        def process_view(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
             return method(original, self, request, *args, **kwargs)
 
-        return replacement
+        def process_exception(self: Any, request: Any, exception: Any) -> Any:
+            return method(original, self, request, exception)
+
+        def process_response(self: Any, request: Any, response: Any) -> Any:
+            return method(original, self, request, response)
+
+        made = (process_request, process_view, process_exception, process_response)
+        return functools.wraps(original)(made[_METHODS.index(name)])
 
     return make
 
