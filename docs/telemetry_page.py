@@ -15,7 +15,8 @@ from otel_fastpath.db.sqlalchemy import engines as sqlalchemy
 from otel_fastpath.exceptions import metrics as exceptions
 from otel_fastpath.features import LIBRARIES
 from otel_fastpath.genai import openai
-from otel_fastpath.genai.openai import endpoints, sockets
+from otel_fastpath.genai.openai import endpoints
+from otel_fastpath.genai.openai.realtime import sockets
 from otel_fastpath.otlp.altering import counts as altered
 from otel_fastpath.shedding import metrics as guard
 from otel_fastpath.status import presence

@@ -22,8 +22,8 @@ TWINS: Final = (
     "db.sqlalchemy.checkouts_c",
     "genai.openai.calls_c",
     "genai.openai.prepared_calls_c",
-    "genai.openai.reading_models_c",
-    "genai.openai.reading_streams_c",
+    "genai.openai.reading.iterators_c",
+    "genai.openai.reading.models_c",
     "http.client_c",
     "http.conventions_c",
     "http.propagators_c",
@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from otel_fastpath.db.sqlalchemy import checkouts as db_sqlalchemy_checkouts
     from otel_fastpath.genai.openai import calls as genai_openai_calls
     from otel_fastpath.genai.openai import prepared_calls as genai_openai_prepared_calls
-    from otel_fastpath.genai.openai import reading_models as genai_openai_reading_models
-    from otel_fastpath.genai.openai import reading_streams as genai_openai_reading_streams
+    from otel_fastpath.genai.openai.reading import iterators as genai_openai_reading_iterators
+    from otel_fastpath.genai.openai.reading import models as genai_openai_reading_models
     from otel_fastpath.http import client as http_client
     from otel_fastpath.http import conventions as http_conventions
     from otel_fastpath.http import propagators as http_propagators

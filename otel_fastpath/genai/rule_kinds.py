@@ -26,7 +26,7 @@ STREAM: Final = "gen_ai.request.stream"
 TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
 TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105  # tokens of a text
 
-# When a value is set, see `genai.openai.reading_models.read`. No enum: the compiled core compares C integers.
+# When a value is set, see `genai.openai.reading.models.read`. No enum: the compiled core compares C integers.
 GIVEN: Final = 0
 TRUE: Final = 1
 TEXT: Final = 2
@@ -39,7 +39,7 @@ INTO: Final = 8
 CALL: Final = 9
 ITEMS: Final = 10
 
-# Which chunks of a stream set no attribute: see `genai.openai.reading_models.is_text`.
+# Which chunks of a stream set no attribute: see `genai.openai.reading.models.is_text`.
 NONE: Final = 0
 CHAT: Final = 1
 CHAT_WITH_TIER: Final = 2

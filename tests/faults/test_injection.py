@@ -181,7 +181,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
                 "OpenAICall.abandon",
             },
         ),
-        ("genai/openai/reading_streams.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
+        ("genai/openai/reading/iterators.py", {"Reading._took", "Reads.__next__", "AsyncReads.__anext__"}),
         ("wrapping/starting.py", {"end_span"}),
         ("patching/faults.py", {"report", "report_any", "absorb_any"}),
         ("trace/context/current_context.py", {"attach_context", "restore"}),

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from otel_fastpath import settings as config
 from otel_fastpath import wrong_settings
-from otel_fastpath.genai.openai import logfire, patches, sockets, stock
+from otel_fastpath.genai.openai import logfire, patches, stock
 from otel_fastpath.genai.openai.by_stock import ByStock
 from otel_fastpath.genai.openai.endpoints import STOCK as STOCK_ENDPOINTS
+from otel_fastpath.genai.openai.realtime import sockets
 from otel_fastpath.genai.openai.telemetry import CaptureSettings, OpenAITelemetry, TelemetryScope
 from otel_fastpath.patching import interpreter
 from otel_fastpath.wrapping.library import Library, Rival, Setup

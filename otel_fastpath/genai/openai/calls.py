@@ -13,7 +13,7 @@ from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.genai.openai.prepared_calls import body_of
-from otel_fastpath.genai.openai.reading_models import is_count, read, read_body
+from otel_fastpath.genai.openai.reading.models import is_count, read, read_body
 from otel_fastpath.genai.rule_kinds import (
     CONVERSATION,
     ERROR_TYPE,
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
     from otel_fastpath.genai.openai import prepared_calls as prepared
-    from otel_fastpath.genai.openai.chunks import Chunks
     from otel_fastpath.genai.openai.content import Captured
+    from otel_fastpath.genai.openai.reading.chunks import Chunks
     from otel_fastpath.genai.openai.telemetry import OpenAITelemetry
     from otel_fastpath.metrics.instruments.bound import BoundHistogram
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.genai import conventions as names
-from otel_fastpath.genai.openai import messages
 from otel_fastpath.genai.openai.fields import field, items
+from otel_fastpath.genai.openai.reading import messages
 from otel_fastpath.lazy import lazy
 from otel_fastpath.patching import faults
 

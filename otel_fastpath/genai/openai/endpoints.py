@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from otel_fastpath.genai import conventions as names
-from otel_fastpath.genai.openai import chunks, content, requests, results
+from otel_fastpath.genai.openai import content, requests
+from otel_fastpath.genai.openai.reading import chunks, results
 from otel_fastpath.patching.cache import Cache
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Endpoint:
     Attributes:
         operation: `gen_ai.operation.name`; with the model after it, the span's name.
         request: Body key -> attribute, see `requests`.
-        result: The rules for an answer that is not streamed, see `reading_models.read`.
+        result: The rules for an answer that is not streamed, see `reading.models.read`.
         more: Sets the attributes of such an answer that the rules cannot express.
         chunks: Makes the object that reads the attributes from a stream's chunks.
         fixed: Attributes that every call has, besides those it starts with.

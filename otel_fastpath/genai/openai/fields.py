@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.genai.openai.reading_models import field
+from otel_fastpath.genai.openai.reading.models import field
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Request body -> span attributes: for each endpoint a table of body keys, see `reading_models.read_body`."""
+"""Request body -> span attributes: for each endpoint a table of body keys, see `reading.models.read_body`."""
 
 from __future__ import annotations
 

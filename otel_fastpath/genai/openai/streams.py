@@ -73,8 +73,8 @@ def follow(stream: Any, call: Any) -> bool:
         return False
     response = stream.response
     headers(call, response.headers)
-    reading_streams = hot.genai_openai_reading_streams
-    reads = (reading_streams.OpenAsyncReads if is_async else reading_streams.OpenReads)(inner, call, call.stream())
+    iterators = hot.genai_openai_reading_iterators
+    reads = (iterators.OpenAsyncReads if is_async else iterators.OpenReads)(inner, call, call.stream())
     stream._iterator = reads
 
     def try_end() -> bool:

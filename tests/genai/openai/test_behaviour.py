@@ -247,7 +247,7 @@ def test_nothing_is_kept_of_calls_that_are_over(told, client):
 
     kinds = (
         compiled.load("genai.openai.calls").OpenAICall,
-        compiled.load("genai.openai.reading_streams").Reads,
+        compiled.load("genai.openai.reading.iterators").Reads,
         Pending,
     )
     assert [each for each in gc.get_objects() if issubclass(type(each), kinds)] == []

@@ -130,7 +130,7 @@ def test_what_was_asked_and_is_changed_afterwards(exported, client):
 
 def test_a_copy_shares_nothing_that_can_change(core):
     """Models are copied as what they are; what contains itself is not."""
-    reading = compiled.load("genai.openai.reading_models", core)
+    reading = compiled.load("genai.openai.reading.models", core)
     model = chat_model(CALLING)
 
     made = reading.copied({"a": [(model,)], "b": b"1", "c": 5})

@@ -30,7 +30,7 @@ TOLD = frozenset({"response.completed"})
 @pytest.fixture
 def is_text(core):
     """The function of each core."""
-    return cores.load("genai.openai.reading_models", core).is_text
+    return cores.load("genai.openai.reading.models", core).is_text
 
 
 @pytest.fixture(params=["as the client has them", "the other way round", "without what is None"])

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from sockets import EVENTS, MODEL, SESSIONS, completed, connect, created, delta, done, needs, only, server, settings
 from telemetry import Kept, ours
 
-from otel_fastpath.genai.openai import sockets
+from otel_fastpath.genai.openai.realtime import sockets
 
 __all__ = ["server", "settings"]
 # Some are on their way out, and a client's all the same.

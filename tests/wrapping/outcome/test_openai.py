@@ -20,17 +20,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sabotage import FOREIGN, RAISED, Odd, as_ours, broken, broken_logging, plain, raising_once
 from sockets import EVENTS, connect, serving
 
-from otel_fastpath.genai.openai import (
-    chunks,
-    completion_hooks,
-    content,
-    endpoints,
-    patches,
-    sessions,
-    sockets,
-    streams,
-)
+from otel_fastpath.genai.openai import completion_hooks, content, endpoints, patches, streams
 from otel_fastpath.genai.openai import telemetry as telemetries
+from otel_fastpath.genai.openai.reading import chunks
+from otel_fastpath.genai.openai.realtime import sessions, sockets
 
 CHUNKS = [chunk("a"), chunk("b"), chunk(None, "stop")]
 ASK = {"model": "m", "messages": [{"role": "user", "content": "Hi."}]}

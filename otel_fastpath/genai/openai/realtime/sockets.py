@@ -9,7 +9,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.genai.openai import patches
-from otel_fastpath.genai.openai.sessions import RealtimeConnection, begin
+from otel_fastpath.genai.openai.realtime.sessions import RealtimeConnection, begin
 from otel_fastpath.genai.openai.streams import leaving
 from otel_fastpath.patching.outcome import call_guarded, never_raises
 from otel_fastpath.patching.patch import Patch

@@ -1,4 +1,4 @@
-# C types for the compiled twin of reading_models.py.
+# C types for the compiled twin of models.py.
 import cython
 
 cdef int _DEEPEST

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from otel_fastpath.genai import conventions as names
-from otel_fastpath.genai.openai import messages, parts, results
 from otel_fastpath.genai.openai.fields import Loose, field, items, text, whole
+from otel_fastpath.genai.openai.reading import messages, parts, results
 from otel_fastpath.genai.openai.requests import is_compacted
 from otel_fastpath.genai.rule_kinds import CHAT, CHAT_WITH_TIER, EVENTS, NONE
 
@@ -29,7 +29,7 @@ class Chunks:
         captured: Keeps the content, or None.
 
     Attributes:
-        skips: Which further chunks set no attribute, see `reading_models.is_text`.
+        skips: Which further chunks set no attribute, see `models.is_text`.
         events: The types of the events that do set attributes, if `skips` is `EVENTS`.
     """
 

@@ -1,4 +1,4 @@
-# C types for the compiled twin of reading_streams.py.
+# C types for the compiled twin of iterators.py.
 import cython
 
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram

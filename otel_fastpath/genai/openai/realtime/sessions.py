@@ -20,10 +20,10 @@ from opentelemetry.trace.status import Status, StatusCode
 from otel_fastpath.compiled.helpers import drop_finalizer
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai import completion_hooks as hooks
-from otel_fastpath.genai.openai import session_content as content
-from otel_fastpath.genai.openai import session_events as events
 from otel_fastpath.genai.openai.fields import field
 from otel_fastpath.genai.openai.providers import site_of
+from otel_fastpath.genai.openai.realtime import session_content as content
+from otel_fastpath.genai.openai.realtime import session_events as events
 from otel_fastpath.patching.outcome import call_guarded, never_raises
 from otel_fastpath.wrapping import call as skeleton
 from otel_fastpath.wrapping.failure import named

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final
 
-from otel_fastpath.genai.openai import content, messages
+from otel_fastpath.genai.openai import content
 from otel_fastpath.genai.openai.fields import field, items, kind_of, text
+from otel_fastpath.genai.openai.reading import messages
 
 # A session may last for hours.
 MOST_ITEMS: Final = 256

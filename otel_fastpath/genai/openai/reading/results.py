@@ -1,6 +1,6 @@
 """Response -> span attributes: models read field by field, never dumped.
 
-Most attributes are read by tables of rules, see `reading_models.read`, the rest by functions. Both take a model of the
+Most attributes are read by tables of rules, see `reading.models.read`, the rest by functions. Both take a model of the
 client or, if the caller asked for the raw response, the decoded JSON.
 """
 

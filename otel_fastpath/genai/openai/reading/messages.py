@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.genai.openai.fields import field, items, kind_of, text
-from otel_fastpath.genai.openai.parts import (
+from otel_fastpath.genai.openai.reading.parts import (
     answer_part,
     call_part,
     content_parts,
@@ -14,7 +14,7 @@ from otel_fastpath.genai.openai.parts import (
     reasoning_part,
     text_part,
 )
-from otel_fastpath.genai.openai.results import has_ended, reason_of
+from otel_fastpath.genai.openai.reading.results import has_ended, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,14 +9,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.compiled.helpers import drop_finalizer
-from otel_fastpath.genai.openai.reading_models import is_text
+from otel_fastpath.genai.openai.reading.models import is_text
 from otel_fastpath.genai.rule_kinds import NONE
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import attach_context, restore
 
 if TYPE_CHECKING:
     from otel_fastpath.genai.openai import calls
-    from otel_fastpath.genai.openai.chunks import Chunks
+    from otel_fastpath.genai.openai.reading.chunks import Chunks
     from otel_fastpath.metrics.instruments import bound
 
 
@@ -30,7 +30,7 @@ class Reading:
         inner: The client's own iterator.
         call: The call that the stream answers.
         chunks: Reads the chunks: its `add(chunk)` returns how the chunk ends the call, or None; its `skips` and
-            `events` say which chunks it need not read from then on, see `reading_models.is_text`.
+            `events` say which chunks it need not read from then on, see `models.is_text`.
 
     Attributes:
         is_reading: Whether the next chunk is being waited for.

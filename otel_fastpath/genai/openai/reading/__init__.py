@@ -1,0 +1,1 @@
+"""What is read of responses: models, streamed chunks and their messages."""

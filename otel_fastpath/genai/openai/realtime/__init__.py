@@ -1,0 +1,1 @@
+"""Realtime sessions: websockets, their events and the content of a session."""
