@@ -20,7 +20,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.compiled.hot import TWINS
+from otel_fastpath.compiled.hot import TWINS, forget
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,22 +52,27 @@ def choose(asked: str | None) -> None:
         ImportError: The required implementation cannot be imported.
     """
     global _chosen, _why_not_compiled
+    _chosen, _why_not_compiled = _decide(asked)
+    forget()
+
+
+def _decide(asked: str | None) -> tuple[str, str]:
+    """The implementation, and why it is not the compiled one."""
     if asked == PURE:
-        _chosen, _why_not_compiled = PURE, "the pure core was asked for"
-        return
+        return PURE, "the pure core was asked for"
     try:
         missing = _missing()
         if missing:
             raise ModuleNotFoundError(_without(missing))
         # Check that compiled modules can be imported here, with the one that does not import the SDK.
         importlib.import_module(f"{_PACKAGE}.trace.context.scope_c")
-        _chosen, _why_not_compiled = COMPILED, ""
     except ImportError as error:
         if asked == COMPILED:
             raise
         if not isinstance(error, ModuleNotFoundError):
             _logger.warning("The compiled core exists but cannot be imported (%s); the pure one is used.", error)
-        _chosen, _why_not_compiled = PURE, str(error)
+        return PURE, str(error)
+    return COMPILED, ""
 
 
 def _missing() -> list[str]:

@@ -6,7 +6,6 @@ C types, `*_c.pxd` and `*_c.pyx`.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 # The compiled twins. Either all or none are used, because they import each other.
@@ -164,5 +163,13 @@ else:
     def __getattr__(name: str) -> Any:
         if name not in _DOTTED:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        # It has the names above. To import it for each look-up would cost ten thousand instructions.
-        return sys.modules[__package__].load(_DOTTED[name])
+        from otel_fastpath import compiled  # noqa: PLC0415  # it has the names above
+
+        found = globals()[name] = compiled.load(_DOTTED[name])
+        return found
+
+
+def forget() -> None:
+    """Look each module up again, because another core may have been chosen."""
+    for name in _DOTTED:
+        globals().pop(name, None)

@@ -36,8 +36,13 @@ class ServerRequest(ResponseTelemetry):
     """
 
     __slots__ = ("activation", "is_counted", "labels", "route", "series", "started", "target")
-
     activation: Activation
+    is_counted: bool
+    labels: RequestLabels
+    route: Any
+    series: ApplicationMetrics
+    started: float
+    target: Any
 
     def prepare(self, has_old: bool, has_new: bool, series: ApplicationMetrics, labels: RequestLabels) -> None:
         """Set what is known of the request.
@@ -52,8 +57,8 @@ class ServerRequest(ResponseTelemetry):
         self.series, self.labels = series, labels
         self.is_counted = False
         self.code = self.error = None
-        self.route: Any = None
-        self.target: Any = None
+        self.route = None
+        self.target = None
         self.started = 0.0
 
     def count(self) -> None:

@@ -181,6 +181,9 @@ class ClientCall:
         *("_manager", "_scope", "_token", "answer", "args", "attributes", "body", "headers", "hooked", "kwargs"),
         *("shape", "span"),
     )
+    _manager: Any
+    _scope: Any
+    _token: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     shape: CallShape
