@@ -61,6 +61,7 @@ def pytest_collection_modifyitems(items):
 
     for item in on_one_core(items):
         item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.other_core)
 
 
 @pytest.fixture(scope="module", autouse=True)

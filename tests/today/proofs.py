@@ -174,7 +174,19 @@ def _memcheck(name: str, items: Sequence[str], seconds: float, start: float = 0.
     )
 
 
+# The folders with tests that run on both cores.
+_ON_BOTH = ("db", "equivalence", "genai", "http", "logs", "metrics", "otlp", "trace", "wrapping")
+
 PROOFS = (
+    # Each case of these is on one core in `make test`.
+    Proof(
+        "test-slow, the other core",
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "other_core"],
+        tuple(f"tests/{folder}" for folder in _ON_BOTH),
+        10,
+        {"tests/db": 50.0, "tests/http": 35.0},
+        start=4,
+    ),
     _faults("pure core", "py", 5),
     # It is compiled anew, so that each of its lines can fail.
     _faults("compiled core", "c", 60),
