@@ -159,7 +159,7 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
     """
     folder.mkdir(parents=True, exist_ok=True)
     # The name of each file contains a digest of the sources.
-    paths = {name: folder / f"{name}-{_digest(root, name, source)}.so" for name, source in (EXTENSIONS | ALONE).items()}
+    paths = {name: folder / f"{name}-{digest(root, name, source)}.so" for name, source in (EXTENSIONS | ALONE).items()}
     for group in (EXTENSIONS, ALONE):
         outdated = {name: paths[name] for name in group if not paths[name].exists()}
         output = compile_apart(root, outdated) if outdated else ""
@@ -171,9 +171,9 @@ def compile_extensions(root: Path, folder: Path, *, required: bool) -> dict[str,
     return usable(paths)
 
 
-def _digest(root: Path, name: str, source: str) -> str:
+def digest(root: Path, name: str, source: str) -> str:
     """A digest of everything that the compiled module depends on: sources, Python, Cython and this hook."""
-    digest = hashlib.sha256(f"{sys.version}{version_of('cython')}{name}".encode() + Path(__file__).read_bytes())
+    found = hashlib.sha256(f"{sys.version}{version_of('cython')}{name}".encode() + Path(__file__).read_bytes())
     twin = (root / Path(*name.split("."))).with_suffix(".pxd")
     waiting, seen = [root / source, twin] if source else [], set()
     while waiting:
@@ -182,14 +182,14 @@ def _digest(root: Path, name: str, source: str) -> str:
             continue
         seen.add(path)
         text = path.read_bytes()
-        digest.update(path.name.encode() + text)
+        found.update(path.name.encode() + text + _derived(root, path).encode())
         for module, *included in _TAKEN.findall(text):
             if module:
                 taken = root / Path(*module.decode().removesuffix("_c").split("."))
                 # An import becomes a cimport of the twin, which reads the types in its .pxd.
                 waiting += [taken.with_suffix(".pxd"), taken.with_name(f"{taken.name}_c.pxd")]
             waiting += [path.parent / each.decode() for each in included if each]
-    return digest.hexdigest()[:16]
+    return found.hexdigest()[:16]
 
 
 def compile_apart(root: Path, wanted: dict[str, Path]) -> str:
@@ -218,10 +218,15 @@ def write_sources(root: Path, folder: Path) -> None:
                 raise ValueError(f"{path}: expected the line {_GUARD.rstrip()!r}")
             # What only mypy reads is not compiled.
             text = text.replace("\nif TYPE_CHECKING:\n", "\nif False:\n")
-        source = path.with_name(f"{path.stem.removesuffix('_c')}.py")
-        if path.suffix == ".pxd" and source.relative_to(root).as_posix() in EXTENSIONS.values():
-            text += variables(source.read_text(encoding="utf-8"), text)
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text + _derived(root, path), encoding="utf-8")
+
+
+def _derived(root: Path, path: Path) -> str:
+    """What the build adds to the .pxd of a hot module, which others that cimport it depend on."""
+    source = path.with_name(f"{path.stem.removesuffix('_c')}.py")
+    if path.suffix != ".pxd" or source.relative_to(root).as_posix() not in EXTENSIONS.values():
+        return ""
+    return variables(source.read_text(encoding="utf-8"), path.read_text(encoding="utf-8"))
 
 
 def variables(source: str, types: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from timeit import default_timer
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlparse
+from urllib import parse
 
 from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
@@ -321,7 +321,7 @@ class ClientInstrumentation:
         semconv._set_http_url(attributes, url, mode)
         before = len(attributes)
         try:
-            parsed = urlparse(url)
+            parsed = parse.urlparse(url)
             if parsed.scheme and self.shows_peer and semconv._report_old(mode):
                 semconv._set_http_scheme(metric, parsed.scheme, mode)
             if parsed.hostname:

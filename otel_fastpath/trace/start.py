@@ -82,8 +82,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         made: The plan, if it was made just now.
     """
     tracer, _, context, _, attributes, _, _, _, _ = given
-    plan = made
-    if plan is None:
+    if (plan := made) is None:
         plan = getattr(tracer, "_otel_fastpath_plan", None)
         if plan is None or plan.owner != address(tracer):  # an object that delegates to a tracer finds its plan
             plan = _make_plan[0](tracer)

@@ -176,3 +176,19 @@ def test_a_guard_that_would_not_be_compiled_is_an_error(hook, tmp_path, imported
 
     with pytest.raises(ValueError, match="expected the line"):
         hook.write_sources(tmp_path / "project", tmp_path / "sources")
+
+
+def test_what_a_hot_module_imports_is_a_reason_to_build_those_that_use_it(hook, tmp_path, monkeypatch):
+    """Its imports are C variables of the compiled module, which those that cimport it expect there."""
+    monkeypatch.setattr(hook, "EXTENSIONS", {"otel_fastpath.one_c": "otel_fastpath/one.py"})
+    monkeypatch.setattr(hook, "version_of", lambda _name: "3")
+    package = tmp_path / "otel_fastpath"
+    package.mkdir()
+    (package / "one_c.pxd").write_text("cdef int count\n")
+    (package / "two.py").write_text("from otel_fastpath.one import count\n")
+    digests = set()
+    for line in ("import os\n", "import sys\n"):
+        (package / "one.py").write_text(line)
+        digests.add(hook.digest(tmp_path, "otel_fastpath.two_c", "otel_fastpath/two.py"))
+
+    assert len(digests) == 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.instrumentation import httpx as stock
 from opentelemetry.propagate import inject
-from opentelemetry.util.http import normalise_request_header_name
+from opentelemetry.util import http as util
 
 from otel_fastpath.http.client import BEGINNING, ClientInstrumentation
 from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, has_no_sdk, propagated, redacted
@@ -153,7 +153,7 @@ class HttpxInstrumentation(ClientInstrumentation):
         metric: dict[str, Any] = {}
         function: Callable[..., None] = stock._apply_request_client_attributes_to_span
         function(attributes, metric, url, method, self.mode, *self._tail, {_MARK: "-"}, [_MARK], [])
-        mark = normalise_request_header_name(_MARK)
+        mark = util.normalise_request_header_name(_MARK)
         before = list(attributes).index(mark)
         del attributes[mark]
         return CallShape(stock._get_default_span_name(method), attributes, before, metric)
