@@ -36,20 +36,20 @@ def _ours() -> Any:
 
 def _make(name: str) -> Callable[[Any, Config], Any]:
     def make(original: Any, _settings: Config) -> Any:
-        method = getattr(_ours(), name)
+        handle = getattr(_ours(), name)
 
         # A call with named parameters takes fewer instructions than one with any.
         def process_request(self: Any, request: Any) -> Any:
-            return method(original, self, request)
+            return handle(original, self, request)
 
         def process_view(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            return method(original, self, request, *args, **kwargs)
+            return handle(original, self, request, *args, **kwargs)
 
         def process_exception(self: Any, request: Any, exception: Any) -> Any:
-            return method(original, self, request, exception)
+            return handle(original, self, request, exception)
 
         def process_response(self: Any, request: Any, response: Any) -> Any:
-            return method(original, self, request, response)
+            return handle(original, self, request, response)
 
         made = (process_request, process_view, process_exception, process_response)
         return functools.wraps(original)(made[_METHODS.index(name)])
