@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -228,10 +229,11 @@ def replace(
         raise SkipError(f"{names[-1]} is not stock's own, but {original!r}")
     used = readers((*COMMON_NAMES, *names), _internal, module)
     replacement = Replacement(original, encode, encode_each, wrap, used)
+    bind = inspect.signature(original).bind
 
     @functools.wraps(original)
     def encode_batch(*batch: Any, **by_name: Any) -> Any:
-        return replacement(*batch, *by_name.values())
+        return replacement(*(bind(*batch, **by_name).args if by_name else batch))
 
     return encode_batch
 

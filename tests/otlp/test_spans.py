@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import gzip
+import importlib
+import inspect
 import pickle
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -314,3 +316,17 @@ class TestPace:
         assert len(turns) == 2
         assert trace_requests.resolve(again, lambda: turns.append(1)) == text
         assert len(turns) == 3, "its frame is known by now"
+
+
+@pytest.mark.parametrize("place", ["trace_exporter:encode_spans", "_log_exporter:encode_logs"])
+def test_a_batch_by_its_name(instrumented, place):
+    """The replacement takes what stock's function takes, and refuses what that refuses."""
+    assert instrumented.is_instrumented_by_opentelemetry
+    module, _, name = place.partition(":")
+    encode = getattr(importlib.import_module(f"opentelemetry.exporter.otlp.proto.http.{module}"), name)
+    (parameter,) = inspect.signature(encode).parameters
+
+    assert encode(**{parameter: []}) == encode([])
+    for arguments in ({"batch_of_this_name": []}, {}):
+        with pytest.raises(TypeError):
+            encode(**arguments)
