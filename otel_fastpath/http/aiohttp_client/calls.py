@@ -31,12 +31,15 @@ class AiohttpClientInstrumentation(ClientInstrumentation):
     Args:
         start: Its `on_request_start`; the closure is read.
         end: Its `on_request_end`; likewise.
+        context: What it gives to each request.
     """
 
     __slots__ = ()
 
-    def __init__(self, start: Callable[..., Any], end: Callable[..., Any]) -> None:
+    def __init__(self, start: Callable[..., Any], end: Callable[..., Any], context: Any) -> None:
         given = {**getclosurevars(start).nonlocals, **getclosurevars(end).nonlocals}
+        for name in ("duration_histogram_old", "duration_histogram_new"):
+            given[name] = getattr(context, name)
         super().__init__("opentelemetry.instrumentation.aiohttp_client:create_trace_config", given)
 
     def start(self, context: Any, params: Any) -> bool:
@@ -91,8 +94,6 @@ class AiohttpClientInstrumentation(ClientInstrumentation):
         if shape is None:
             return NotImplemented
         begun: ClientCall = self.new_call(shape, args, kwargs)
-        # Stock keeps them with each request.
-        self.old, self.new = context.duration_histogram_old, context.duration_histogram_new
         attributes = self.shapes.attributes(shape, url, self.captured_of_request(params.headers))
         context.start_time = default_timer()
         # Stock's own `on_request_end` reads it, if the request ends after ours is removed.

@@ -18,7 +18,7 @@ _diversions: Final = Diversions()
 
 def _divert(config: Any) -> None:
     start, end = config.on_request_start[-1], config.on_request_end[-1]
-    set_up = hot.http_aiohttp_client_calls.AiohttpClientInstrumentation(start, end)
+    set_up = hot.http_aiohttp_client_calls.AiohttpClientInstrumentation(start, end, config.trace_config_ctx())
 
     def make_start(original: Any) -> Any:
         async def on_request_start(session: Any, context: Any, params: Any) -> None:
