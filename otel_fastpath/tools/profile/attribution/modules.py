@@ -6,6 +6,8 @@ import functools
 import sys
 from typing import Final
 
+from otel_fastpath.features import LIBRARIES
+
 # Who a frame belongs to: telemetry; the standard library and helpers, which belong to whoever calls them; the rest.
 TELEMETRY: Final = "telemetry"
 NEUTRAL: Final = "neutral"
@@ -70,6 +72,7 @@ _LIBRARIES: Final = {
 }
 # The folders of libraries, and what they share.
 _OF_LIBRARIES: Final = tuple(f"{_OURS}.{name}." for name in ("db", "genai", "http", "wrapping"))
+_FOLDERS: Final = frozenset(tuple(part.place.split(".")[:2]) for part in LIBRARIES.parts)
 # What instrumentations use to wrap a method is as neutral as the standard library.
 _NEUTRAL: Final = frozenset({"wrapt", "importlib_metadata", "typing_extensions", "zipp"})
 
@@ -122,7 +125,7 @@ def _library(name: str) -> str:
 
 def _our_library(module: str) -> str:
     """`otel_fastpath.db.asyncpg.hooks` -> asyncpg; what databases share -> db."""
-    _, folder, library, *rest = module.split(".")
+    _, folder, library, *_ = module.split(".")
     if folder == "wrapping":
         return "calls"
-    return _library(library if rest else folder)
+    return _library(library if (folder, library) in _FOLDERS else folder)
