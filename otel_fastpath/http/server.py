@@ -97,7 +97,7 @@ class ServerRequest(ResponseTelemetry):
 
 
 def collected(collect: Callable[..., dict[str, Any]], request: Any, mode: Any) -> dict[str, Any]:
-    """The attributes that stock's function makes of a request, for its span. One of each server's spans is added here.
+    """The attributes that stock's function makes of a request, for its span: the place for one that every server adds.
 
     Args:
         collect: Stock's `collect_request_attributes`.

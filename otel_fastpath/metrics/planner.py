@@ -140,7 +140,7 @@ class InstrumentPlanner:
         *,
         skips_locks: bool,
     ) -> None:
-        self._hot = recording
+        self._recording = recording
         self._kinds = kinds
         self._exemplars = exemplars
         self._guarded = guarded
@@ -203,12 +203,12 @@ class InstrumentPlanner:
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
-        recorder = self._hot.recorder_of(instrument) if type(instrument) in _SIGNED else None
+        recorder = self._recording.recorder_of(instrument) if type(instrument) in _SIGNED else None
         if recorder is None or recorder.is_refused or recorder.sights is None:
             return None
-        if attributes is not None and (type(attributes) is not dict or not self._hot.is_plain(attributes)):
+        if attributes is not None and (type(attributes) is not dict or not self._recording.is_plain(attributes)):
             return None
-        series = self._hot.BoundSeries()
+        series = self._recording.BoundSeries()
         series.recorder, series.attributes, series.cells = recorder, attributes, None
         return series
 
@@ -219,7 +219,7 @@ class InstrumentPlanner:
         sampling = recorder.consumer["_sdk_config"].exemplar_filter
         if not _is_stock(sampling, *_FILTERS) or type(sampling) in self._unknown:
             return
-        recorder.samples = self._hot.SAMPLES[_FILTERS[type(sampling)]]
+        recorder.samples = self._recording.SAMPLES[_FILTERS[type(sampling)]]
         matches = _matches_of(recorder.storages, instrument)
         if not all(_is_stock(match, _matches._ViewInstrumentMatch) for match in matches):
             return
@@ -271,7 +271,7 @@ class InstrumentPlanner:
     def _cell(self, match: Any, home: list[Any], aggregation: Any) -> Any:
         cell = self._kinds.SeriesCell()
         cell.aggregation, cell.state = aggregation, vars(aggregation)
-        cell.kind = self._hot.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
+        cell.kind = self._recording.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
         cell.lock = self._guarded(aggregation._lock)
         cell.attributes = aggregation._attributes
         cell.boundaries = getattr(aggregation, "_boundaries", ())
@@ -279,7 +279,7 @@ class InstrumentPlanner:
         cell.is_filtered = match._view._attribute_keys is not None
         cell.match = match
         cell.home = home if getattr(match, "_reset_on_collect", False) else None
-        cell.is_plain = cell.home is None and cell.kind != self._hot.KINDS["other"]
+        cell.is_plain = cell.home is None and cell.kind != self._recording.KINDS["other"]
         # Another lock is one of gevent's, for example.
         may_skip = self._skips_locks and cell.is_plain and type(aggregation._lock) is LockType
         cell.is_locked = aggregation._lock.locked if may_skip else None

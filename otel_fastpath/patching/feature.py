@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Feature:
-    """A folder of the package: deleting it and its line in `otel_fastpath.features` removes the feature.
+    """A folder of the package, or one for each library: deleting it and its line in `features` removes the feature.
 
     A feature that does more than apply patches overrides `start`, `stop`, `status` and `ways`.
 
     Attributes:
-        name: The name of the folder.
+        name: Its name in the settings and in the status.
         parts: What is loaded while the process is instrumented, in this order, each part when it is needed.
         own_parts: The parts that `start` loads if the settings ask for them.
         without: The log message if `start` fails.

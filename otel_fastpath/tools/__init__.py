@@ -1,1 +1,1 @@
-"""What developers run: budgets, benchmarks, comparisons, profiles. No service imports any of it."""
+"""What developers run: budgets, benchmarks, comparisons, profiles. A service loads none of it unless it is profiled."""
