@@ -37,6 +37,29 @@ def test_by_a_signal(core):
     check("--core", core, "--workload", "spans", "sqlite3", "--signals", "6")
 
 
+WAITING = """
+import threading
+from faultcheck import alarms
+alarms._STUCK_S = 0.1
+alarm, lock = alarms.Alarm(), threading.Lock()
+with lock:
+    alarm.disarm()
+    try:
+        lock.acquire()
+    except alarms.StuckError:
+        print("freed")
+alarm.stop()
+"""
+
+
+def test_a_host_that_waits_for_ever_is_freed():
+    """An interrupted library may keep a lock of its own for ever: the next instants are still tried."""
+    done = subprocess.run(
+        [sys.executable, "-c", WAITING], cwd=INTERRUPT.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "freed\n", done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("core", ["c", "py"])

@@ -5,6 +5,7 @@ python -m faultcheck.alarms JOB
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import random
 import signal
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from faultcheck.host import Host
 from faultcheck.interruptions import TOOL_ID, Handling, Interrupted, Limit, main, swallowed_by
+from faultcheck.places import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,29 +28,46 @@ if TYPE_CHECKING:
 _SHORTEST_S = 0.00002
 # A shorter operation is repeated for this long: the instant must be inside of it.
 _LONG_S = 0.0005
+# Whatever takes longer after that, with so little of the processor, waits for what the interrupted code did not give
+# back, such as the lock of a queue. A loop of events may turn for ever.
+_STUCK_S = 2.0
+_LITTLE_S = 0.1
+_FOR_EVER_S = 20.0
 # A signal may be so late, on a busy machine.
 _LATE_S = 0.2
+_OWN = f'"{REPOSITORY}/otel_fastpath/'
+# Lines of a stack: of three functions.
+_INNERMOST = 6
 # Without an operation that is interrupted, so many runs are enough to see that it never will be.
 _MOST_RUNS = 4
 
 
+class StuckError(KeyboardInterrupt):
+    """What frees a host that waits for ever: libraries catch each `Exception`, and loops of events whatever else."""
+
+
 class Alarm:
-    """A timer that interrupts an operation."""
+    """A timer that interrupts an operation, and frees the host if it waits for ever after that."""
 
     def __init__(self) -> None:
         self.is_armed = self.is_hit = False
         self.where = ""
+        self._used = self._since = 0.0
         signal.signal(signal.SIGALRM, self._interrupt)
 
     def _interrupt(self, _number: int, frame: Any) -> None:
-        if self.is_armed:
-            if frame is not None and frame.f_code in Handling.CALLBACKS:
-                # Of `sys.monitoring`, which no application has: a little later.
-                signal.setitimer(signal.ITIMER_REAL, _SHORTEST_S)
-                return
-            self.is_armed, self.is_hit = False, True
-            self.where = "".join(traceback.format_stack(frame)[-12:])
-            raise Limit
+        if frame is not None and frame.f_code in Handling.CALLBACKS:
+            # Of `sys.monitoring`, which no application has: a little later.
+            signal.setitimer(signal.ITIMER_REAL, _SHORTEST_S)
+            return
+        was_armed, self.is_armed = self.is_armed, False
+        used, self._used = self._used, time.process_time()
+        signal.setitimer(signal.ITIMER_REAL, _STUCK_S)
+        if not was_armed and self._used - used > _LITTLE_S and time.monotonic() - self._since < _FOR_EVER_S:
+            return
+        self.where = "".join(traceback.format_stack(frame)[-24:])
+        self.is_hit = was_armed
+        raise Limit if was_armed else StuckError
 
     def arm(self, delay_s: float) -> None:
         """Interrupt after so many seconds."""
@@ -58,6 +77,12 @@ class Alarm:
 
     def disarm(self) -> None:
         """Do not, if it has not come to that."""
+        self.is_armed = False
+        self._used, self._since = time.process_time(), time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, _STUCK_S)
+
+    def stop(self) -> None:
+        """Leave the host alone."""
         self.is_armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -142,6 +167,7 @@ class Alarmed(Interrupted):
         for _ in range(2):
             self.host = AlarmedHost(self.alarm, lambda _name: None, self._judge)
             self.workload.run(self.host)
+            self.alarm.stop()
         self.without, self.seconds = self.host, self.host.seconds
         self._end_run()
         self.left = Counter(self.open.names())
@@ -158,11 +184,16 @@ class Alarmed(Interrupted):
         self.hits[name] += 1
         outcome = self.host.outcomes[name]
         if outcome == self.without.outcomes.get(name):
-            self._note("in a finalizer" if self.unraisable else swallowed_by(self.handling.where), name)
+            self._note("in a finalizer" if self._is_finalizers() else swallowed_by(self.handling.where), name)
         if name in self.host.moved and name not in self.without.moved:
             self._note("current", name)
         self._judge_open(name)
         self.alarm.is_hit = False
+
+    def _is_finalizers(self) -> bool:
+        """Whether the interpreter dropped it: it says so, but not where it asks whether a file is closed."""
+        is_ours = self.job.core == "c" or _OWN in self.alarm.where
+        return bool(self.unraisable) or not (self.handling.where or is_ours)
 
     def _judge_open(self, name: str) -> None:
         """Look for spans that the operation has left open: the exception and its frames hold none any more."""
@@ -186,11 +217,15 @@ class Alarmed(Interrupted):
         except Limit:
             # A loop of the host's ended.
             self.seen["between"] += 1
-        self.alarm.disarm()
+        except StuckError:
+            innermost = "".join(self.alarm.where.splitlines(keepends=True)[-_INNERMOST:])
+            self._note("hung" if _OWN in innermost else "stuck in a library", "between")
         self.seen["late"] += sum(
             "Limit" in outcome and not self.hits[name] for name, outcome in self.host.outcomes.items()
         )
-        self._end_run()
+        with contextlib.suppress(StuckError):
+            self._end_run()
+        self.alarm.stop()
         return self.hits.total() - before
 
     def _end_run(self) -> None:
