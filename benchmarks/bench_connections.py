@@ -105,7 +105,7 @@ stock_engine, compiled_engine, pure_engine = (partial(Given, ("sqlalchemy",), co
 
 def _planning(core: str) -> Given:
     """As `_drivers`, with the plans of a database."""
-    from otel_fastpath.db.sqlite3.plans import DATABASE  # noqa: PLC0415  # not where stock is measured
+    from otel_fastpath.db.sqlite3.query_plans import DATABASE  # noqa: PLC0415  # not where stock is measured
 
     given = _drivers(core)
     connection = sqlite3.connect(":memory:")

@@ -75,11 +75,11 @@ class Given:
         from functools import partial  # noqa: PLC0415  # with the others
 
         from otel_fastpath.db import cursors  # noqa: PLC0415  # only where it is measured
-        from otel_fastpath.db.calls import always, around_command  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.call_wrappers import always, around_command  # noqa: PLC0415  # likewise
         from otel_fastpath.db.connecting import around_connect  # noqa: PLC0415  # likewise
         from otel_fastpath.db.dbapi.mysql import driver  # noqa: PLC0415  # likewise
-        from otel_fastpath.db.pymysql.plans import DATABASE, server_of  # noqa: PLC0415  # likewise
-        from otel_fastpath.db.sqlite3 import threads  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.pymysql.query_plans import DATABASE, server_of  # noqa: PLC0415  # likewise
+        from otel_fastpath.db.sqlite3 import aiosqlite_threads  # noqa: PLC0415  # likewise
 
         self.bare = sqlite3.connect(":memory:")
         self.bare_cursor = self.bare.cursor()
@@ -97,7 +97,7 @@ class Given:
         self.commented = _commented(commented, given)
         self.connection = sqlite3.connect(":memory:")
         self.cursor = self.connection.cursor()
-        self.in_thread = threads.make_execute(_in_thread)
+        self.in_thread = aiosqlite_threads.make_execute(_in_thread)
         kind = SimpleNamespace(
             execute=cursors.around_execute(driver(DATABASE), Cursor.execute),
             commit=around_command(DATABASE, always("COMMIT"), Connection.commit),

@@ -23,7 +23,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import View
 
 THREE = {"http.request.method": "GET", "http.route": "/items/{item_id}", "http.response.status_code": 200}
-# Ten times what `metrics.planner`, `logs.handling` and `trace.planning.planner` keep at most.
+# Ten times what `metrics.planner`, `logs.handling` and `trace.planning.tracer_planner` keep at most.
 SETS, LOGGERS, TRACERS = 10_300, 40_960, 10_240
 
 

@@ -28,31 +28,31 @@ class Given:
         from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is measured
         from opentelemetry.sdk.trace.sampling import DEFAULT_ON  # noqa: PLC0415  # likewise
 
-        from otel_fastpath.shedding import hooks, sampler, thresholds  # noqa: PLC0415  # likewise
+        from otel_fastpath.shedding import droppers, thresholds, timed_hooks  # noqa: PLC0415  # likewise
         from otel_fastpath.shedding.shed import Shed  # noqa: PLC0415  # likewise
 
         bench_span.instrument(core)
         kept, dropped = Shed(), Shed()
         kept.threshold, dropped.threshold = 1, thresholds.MOST - 1
-        whole = bench_span.batching(sampler.before(DEFAULT_ON, kept, sheds_messages=False, sheds_traces=True))
-        shed = bench_span.batching(sampler.before(DEFAULT_ON, dropped, sheds_messages=False, sheds_traces=True))
+        whole = bench_span.batching(droppers.before(DEFAULT_ON, kept, sheds_messages=False, sheds_traces=True))
+        shed = bench_span.batching(droppers.before(DEFAULT_ON, dropped, sheds_messages=False, sheds_traces=True))
         self.tracer = bench_span.batching().get_tracer("bench")
         self.keeping, self.shedding = whole.get_tracer("bench"), shed.get_tracer("bench")
         # The same tracer, with and without a layer: the core asks for the very class, so it is not a subclass.
         span = Tracer.start_as_current_span
-        Tracer.counted = _layer(span, hooks._time_manager, _NEVER)  # type: ignore[attr-defined]
-        Tracer.timed = _layer(span, hooks._time_manager, 0)  # type: ignore[attr-defined]
+        Tracer.counted = _layer(span, timed_hooks._time_manager, _NEVER)  # type: ignore[attr-defined]
+        Tracer.timed = _layer(span, timed_hooks._time_manager, 0)  # type: ignore[attr-defined]
         self.plain_request = _middleware()
         request = type(self.plain_request).__call__
-        self.counted_request = _middleware(_layer(request, hooks._time_asgi, _NEVER))
-        self.timed_request = _middleware(_layer(request, hooks._time_asgi, 0))
+        self.counted_request = _middleware(_layer(request, timed_hooks._time_asgi, _NEVER))
+        self.timed_request = _middleware(_layer(request, timed_hooks._time_asgi, 0))
 
 
 def _layer(function: Any, time: Any, left: int) -> Any:
     """The layer of the guard over a hook; each call is timed if none is `left`."""
-    from otel_fastpath.shedding import hooks, layer  # noqa: PLC0415  # only where it is measured
+    from otel_fastpath.shedding import layer, timed_hooks  # noqa: PLC0415  # only where it is measured
 
-    hook = hooks.CountedHook(function, lambda hook, args, kwargs: time(function, hook, args, kwargs))
+    hook = timed_hooks.CountedHook(function, lambda hook, args, kwargs: time(function, hook, args, kwargs))
 
     def timed(args: Any, kwargs: Any) -> Any:
         try:

@@ -23,8 +23,8 @@ from otel_fastpath.tools.budget.counting import native
 from otel_fastpath.tools.budget.environment import facts
 from otel_fastpath.tools.budget.outputs import add_outputs, write
 from otel_fastpath.tools.common.render import progress
+from otel_fastpath.tools.common.render.check_report import facts as fact_lines
 from otel_fastpath.tools.common.render.document import MUTE, Cell, Document, Table, figure
-from otel_fastpath.tools.common.render.report import facts as fact_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

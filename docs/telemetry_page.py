@@ -6,19 +6,13 @@ Metrics are those that the wrappers create when they are configured, spans those
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.db.asyncpg import plans as asyncpg
+from otel_fastpath.db.database import DATABASES
 from otel_fastpath.db.pools import PoolMetrics
-from otel_fastpath.db.psycopg import plans as psycopg
-from otel_fastpath.db.sqlalchemy import engines as sqlalchemy
-from otel_fastpath.exceptions import metrics as exceptions
-from otel_fastpath.features import LIBRARIES
-from otel_fastpath.genai import openai
-from otel_fastpath.genai.openai import endpoints
-from otel_fastpath.genai.openai.realtime import sockets
+from otel_fastpath.features import FEATURES, LIBRARIES
 from otel_fastpath.otlp.altering import counts as altered
-from otel_fastpath.shedding import metrics as guard
 from otel_fastpath.status import presence
 from otel_fastpath.wrapping.library import Setup
 
@@ -27,6 +21,8 @@ if TYPE_CHECKING:
 
     from otel_fastpath.wrapping.library import Library
 
+PACKAGE = Path(__file__).parents[1] / "otel_fastpath"
+PACKAGE = Path(__file__).parents[1] / "otel_fastpath"
 BEGIN = "<!-- tables: begin -->\n"
 METRICS = """
 ## Metrics
@@ -42,8 +38,6 @@ SPANS = """
 | Part | Span | `same` |
 | --- | --- | --- |
 """
-# Their metrics of pools are created when the first pool is seen.
-WITH_POOLS = {database.name: database for database in (asyncpg.DATABASE, psycopg.DATABASE, sqlalchemy.DATABASE)}
 NO_NAME = "every other call of the API, named after its path: `models.list`, `files.content`"
 
 
@@ -74,8 +68,9 @@ def _instruments(library: Library, *, is_same: bool) -> dict[str, tuple[str, str
     """The instruments that a wrapper creates."""
     recorder = Recorder()
     library.configure(Setup({"meter_provider": recorder}, is_same=is_same))
-    database = WITH_POOLS.get(library.name)
-    if database is not None:
+    # Their metrics are created when the first pool is seen.
+    if (PACKAGE / "db" / library.name / "pools.py").exists():
+        database = DATABASES[library.name]
         active = database.active
         if active.options.metrics:
             PoolMetrics(active, lambda: active, "", ())
@@ -92,10 +87,8 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
     left_out = presence.LEFT_OUT_NAME, presence.LEFT_OUT_UNIT, presence.LEFT_OUT_DESCRIPTION
     yield "patches", f"`{left_out[0]}`", "observable counter", f"`{left_out[1]}`", left_out[2], "no"
     yield "exporters", f"`{altered.NAME}`", "observable counter", f"`{altered.UNIT}`", altered.DESCRIPTION, "no"
-    for name, description in exceptions._DESCRIPTIONS.items():
-        yield "exception counters", f"`{name}`", "observable counter", f"`{exceptions.UNIT}`", description, "no"
-    for name, (kind, unit, description) in guard._INSTRUMENTS.items():
-        yield "guard", f"`{name}`", f"observable {kind}", f"`{unit}`", description, "no"
+    for own in (metric for feature in FEATURES for metric in feature.metrics()):
+        yield own.part, f"`{own.name}`", own.kind, f"`{own.unit}`", own.description, "no"
     for library in LIBRARIES.wrappers:
         in_place = _instruments(library, is_same=True)
         for name, (kind, unit, description) in _instruments(library, is_same=False).items():
@@ -105,7 +98,7 @@ def metrics_rows() -> Iterator[tuple[str, ...]]:
 def spans_rows() -> Iterator[tuple[str, ...]]:
     """Part, span, and whether `same` has it."""
     for library in LIBRARIES.wrappers:
-        yield from _of_openai() if library is openai.LIBRARY else _of_patches(library)
+        yield from _of_openai() if library.name == "openai" else _of_patches(library)
 
 
 def _of_patches(library: Library) -> Iterator[tuple[str, ...]]:
@@ -121,7 +114,10 @@ def _of_patches(library: Library) -> Iterator[tuple[str, ...]]:
 
 
 def _of_openai() -> Iterator[tuple[str, ...]]:
-    name = openai.LIBRARY.name
+    from otel_fastpath.genai.openai import endpoints  # noqa: PLC0415  # a folder that can be deleted
+    from otel_fastpath.genai.openai.realtime import sockets  # noqa: PLC0415  # likewise
+
+    name = "openai"
     for operation, is_same in dict.fromkeys(
         (each.operation, each in endpoints.STOCK) for each in endpoints.TABLE.values()
     ):

@@ -34,7 +34,7 @@ from starlette.routing import Route
 
 from examples.telemetry import summarise
 from otel_fastpath.tools.verify import comparing, report
-from otel_fastpath.tools.verify.telemetry import items
+from otel_fastpath.tools.verify.export_items import items
 
 PROTOBUF = "application/x-protobuf"
 SIGNALS: dict[str, tuple[type[Message], type[Message]]] = {

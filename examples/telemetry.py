@@ -7,7 +7,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from otel_fastpath.tools.verify.telemetry import Item, items
+from otel_fastpath.tools.verify.export_items import Item, items
 
 # Attributes that contain a time, an id or a port of this run.
 VARYING = (

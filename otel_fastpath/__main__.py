@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="otel-fastpath", description="Makes OpenTelemetry for Python cheap without changing what it emits."
     )
     parser.add_argument("--version", action="store_true", help="print the version, and which build of it is installed")
-    from otel_fastpath.tools.common.options import add_allow  # noqa: PLC0415  # loads the options only
+    from otel_fastpath.tools.common.arguments import add_allow  # noqa: PLC0415  # loads the options only
 
     commands = parser.add_subparsers(metavar="COMMAND")
     status = commands.add_parser(

@@ -14,9 +14,9 @@ from otel_fastpath import settings as config
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import faults, interpreter
 from otel_fastpath.patching.declarations import LateInstallation, Patches
+from otel_fastpath.patching.instrumentor_report import StatusReport
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
-from otel_fastpath.patching.report import StatusReport
 from otel_fastpath.status import presence
 
 if TYPE_CHECKING:

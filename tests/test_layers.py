@@ -169,7 +169,7 @@ IMPORTS = [
     if name != f"{NAME}.compiled.hot"
     for each in walk(name, ast.parse(path.read_text(encoding="utf-8")).body, at_top=True)
 ]
-# What a compiled module takes from another: "otel_fastpath/trace/start_c.pxd" is of `otel_fastpath.trace.start`.
+# What a compiled module takes from another: "otel_fastpath/trace/tracer_c.pxd" is of `otel_fastpath.trace.tracer`.
 CIMPORTED = re.compile(rf"^from ({NAME}\.[\w.]+?)(?:_c)? cimport", re.MULTILINE)
 IMPORTS += [
     Import(".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix("_c"), target, at_top=False)

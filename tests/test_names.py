@@ -1,4 +1,4 @@
-"""The names in the package: questions only answer, a class name has one meaning, and stock is called stock."""
+"""The names in the package: questions only answer, a class or module has a name of its own, and stock is called stock."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import otel_fastpath
+from otel_fastpath.features import LIBRARIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(otel_fastpath.__file__).parent
 FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
+
+# These are siblings, whatever they stand below.
+LIBRARY_FOLDERS = {"/".join(part.place.split(".")[:2]) for part in LIBRARIES.parts}
+# Old paths of public modules, and the name by which Python finds a file.
+SHARED = {"budget", "gevent", "libraries", "profile", "sitecustomize"}
 
 # Words that only this package used, which a reader had to learn.
 GONE = {
@@ -89,6 +95,28 @@ def ambiguous(classes: dict[str, list[Path]]) -> list[str]:
     )
 
 
+def ambiguous_modules(paths: Iterable[Path]) -> list[str]:
+    """The names of modules, and of folders, that stand for several things.
+
+    Counterparts may share one: modules of sibling folders, or of the folders of libraries, and the module that they
+    stand on in the folder above, such as `db/pools.py` for `db/psycopg/pools.py`. A library's folder has its name.
+    """
+    folders = defaultdict(set)
+    for path in paths:
+        named = path.parent if path.name == "__init__.py" else path.with_suffix("")
+        if named.as_posix() not in LIBRARY_FOLDERS and named.name not in SHARED:
+            folders[named.name].add(named.parent)
+    return sorted(
+        name
+        for name, found in folders.items()
+        if len({_above(folder) for folder in found - {each.parent for each in found}}) > 1
+    )
+
+
+def _above(folder: Path) -> Path:
+    return Path("libraries") if folder.as_posix() in LIBRARY_FOLDERS else folder.parent
+
+
 def other_names_of_stock(source: str) -> list[str]:
     """The words for stock in a module that are not "stock", each with the line of its name, text or comment."""
     return [
@@ -125,6 +153,12 @@ def test_a_class_name_has_one_meaning() -> None:
     assert ambiguous(defined()) == []
 
 
+def test_a_module_name_has_one_meaning() -> None:
+    """But for counterparts, see `ambiguous_modules`."""
+    modules = (path.relative_to(ROOT) for path in FILES if path.name != "__main__.py")
+    assert ambiguous_modules(modules) == []
+
+
 def test_the_private_words_are_gone() -> None:
     """No class has one of them as its name."""
     assert sorted(GONE & set(defined())) == []
@@ -154,13 +188,30 @@ def end(span): span.end = 1
         (["db/redis/options.py", "db/psycopg/options.py"], []),
         (["db/redis/options.py"], []),
         (["db/redis/options.py", "http/wsgi/options.py"], ["Options"]),
-        (["db/redis/options.py", "db/psycopg/plans.py"], ["Options"]),
-        (["db/redis/options.py", "db/redis/plans.py"], ["Options"]),
+        (["db/redis/options.py", "db/psycopg/query_plans.py"], ["Options"]),
+        (["db/redis/options.py", "db/redis/query_plans.py"], ["Options"]),
     ],
 )
 def test_counterparts_may_share_a_name(files: list[str], found: list[str]) -> None:
     """The same module of sibling folders, and nothing else."""
     assert ambiguous({"Options": [Path(each) for each in files]}) == found
+
+
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [
+        (["db/redis/hooks.py", "http/flask/hooks.py"], []),
+        (["db/pools.py", "db/redis/pools.py", "db/psycopg/pools.py"], []),
+        (["http/requests/__init__.py", "http/asgi/requests.py"], []),
+        (["logs/register.py", "trace/register.py"], []),
+        (["db/redis/hooks.py", "trace/hooks.py"], ["hooks"]),
+        (["trace/spans/__init__.py", "otlp/altering/spans.py"], ["spans"]),
+        (["db/pools.py", "http/httpx/pools.py", "trace/spans/pools.py"], ["pools"]),
+    ],
+)
+def test_modules_that_share_a_name(paths: list[str], found: list[str]) -> None:
+    """Counterparts may, in the folders of libraries or in siblings."""
+    assert ambiguous_modules(map(Path, paths)) == found
 
 
 def test_other_names_of_stock_are_found() -> None:

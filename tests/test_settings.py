@@ -9,7 +9,7 @@ import pytest
 
 from otel_fastpath.db.options import DatabaseOptions
 from otel_fastpath.db.options import parse as parse_options
-from otel_fastpath.exceptions.settings import Settings as Counting
+from otel_fastpath.exceptions.defaults import Settings as Counting
 from otel_fastpath.settings import Config, from_env, loads_nothing
 
 

@@ -3,9 +3,9 @@
 import functools
 from typing import Any
 
-from otel_fastpath.db import calls
+from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.database import Database
-from otel_fastpath.db.servers import Server, System
+from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.wrapping.library import Library
 
@@ -21,20 +21,22 @@ DATABASE = Database(
 
 
 def _statement(args: Any, _kwargs: Any) -> Any:
-    return calls.query(DATABASE.link(args[0].connection), args[1], args[2] if args[2:] else None)
+    return call_wrappers.query(DATABASE.link(args[0].connection), args[1], args[2] if args[2:] else None)
 
 
 def _batch(args: Any, _kwargs: Any) -> Any:
-    return calls.batch(DATABASE.link(args[0].connection), args[1], args[2], None)
+    return call_wrappers.batch(DATABASE.link(args[0].connection), args[1], args[2], None)
 
 
 def _make_connect(original: Any, _settings: Any) -> Any:
     import sqlite3  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
     class Cursor(sqlite3.Cursor):
-        execute = calls.around_sync(DATABASE, _statement, calls.no_rows, sqlite3.Cursor.execute)
-        executemany = calls.around_sync(DATABASE, _batch, calls.no_rows, sqlite3.Cursor.executemany)
-        executescript = calls.around_sync(DATABASE, _statement, calls.no_rows, sqlite3.Cursor.executescript)
+        execute = call_wrappers.around_sync(DATABASE, _statement, call_wrappers.no_rows, sqlite3.Cursor.execute)
+        executemany = call_wrappers.around_sync(DATABASE, _batch, call_wrappers.no_rows, sqlite3.Cursor.executemany)
+        executescript = call_wrappers.around_sync(
+            DATABASE, _statement, call_wrappers.no_rows, sqlite3.Cursor.executescript
+        )
 
     class Connection(sqlite3.Connection):
         def cursor(self, factory: Any = Cursor) -> Any:

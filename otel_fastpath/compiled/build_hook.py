@@ -57,7 +57,7 @@ if sys.version_info >= (3, 12):
     ALONE["otel_fastpath.exceptions.callbacks_c"] = "otel_fastpath/exceptions/callbacks_c.c"
 if sys.platform != "win32":
     # Sees compiled code in samples of the process.
-    ALONE["otel_fastpath.tools.profile.native_c"] = "otel_fastpath/tools/profile/native_c.c"
+    ALONE["otel_fastpath.tools.profile.compiled_code_c"] = "otel_fastpath/tools/profile/compiled_code_c.c"
 # -O3 makes the modules a third larger, and only loops faster. Debug symbols and unwind tables (which C++ exceptions
 # need) are left out. Functions that are bound at load time need no procedure linkage table.
 FLAGS = [] if sys.platform == "win32" else ["-g0", "-O2", "-fno-asynchronous-unwind-tables"]

@@ -1,4 +1,4 @@
-"""The hot modules in the core that is used: `hot.trace_start` is `otel_fastpath.trace.start`, or its compiled twin.
+"""The hot modules in the core that is used: `hot.trace_span_start` is `otel_fastpath.trace.span_start`, or its twin.
 
 An editor and mypy follow these names to the source. `make docs-tables` makes them from the files that give the modules
 C types, `*_c.pxd` and `*_c.pyx`.
@@ -37,10 +37,10 @@ TWINS: Final = (
     "http.asgi.shapes_c",
     "http.clients.outgoing_c",
     "http.django.middleware_c",
-    "http.fastapi.instruments_c",
+    "http.fastapi.bound_instruments_c",
     "http.fastapi.operations_c",
     "http.fastapi.requests_c",
-    "http.fastapi.scopes_c",
+    "http.fastapi.scope_attributes_c",
     "http.fastapi.signals_c",
     "http.flask.hooks_c",
     "http.httpx.calls_c",
@@ -49,14 +49,14 @@ TWINS: Final = (
     "http.servers.environs_c",
     "http.servers.parents_c",
     "http.servers.responses_c",
-    "http.servers.series_c",
+    "http.servers.server_metrics_c",
     "http.urllib3.hooks_c",
     "http.wsgi.middleware_c",
     "logs.correlation_c",
     "logs.handling_c",
     "logs.records.emitting_c",
-    "logs.records.events_c",
     "logs.records.record_c",
+    "logs.records.structlog_events_c",
     "metrics.points_c",
     "metrics.instruments.bound_c",
     "metrics.instruments.exemplars_c",
@@ -65,7 +65,7 @@ TWINS: Final = (
     "otlp.encoder_c",
     "patching.plans_c",
     "trace.exporting_c",
-    "trace.start_c",
+    "trace.span_start_c",
     "trace.tracer_c",
     "trace.context.current_context_c",
     "trace.context.current_span_c",
@@ -113,10 +113,10 @@ if TYPE_CHECKING:
     from otel_fastpath.http.asgi import shapes as http_asgi_shapes
     from otel_fastpath.http.clients import outgoing as http_clients_outgoing
     from otel_fastpath.http.django import middleware as http_django_middleware
-    from otel_fastpath.http.fastapi import instruments as http_fastapi_instruments
+    from otel_fastpath.http.fastapi import bound_instruments as http_fastapi_bound_instruments
     from otel_fastpath.http.fastapi import operations as http_fastapi_operations
     from otel_fastpath.http.fastapi import requests as http_fastapi_requests
-    from otel_fastpath.http.fastapi import scopes as http_fastapi_scopes
+    from otel_fastpath.http.fastapi import scope_attributes as http_fastapi_scope_attributes
     from otel_fastpath.http.fastapi import signals as http_fastapi_signals
     from otel_fastpath.http.flask import hooks as http_flask_hooks
     from otel_fastpath.http.httpx import calls as http_httpx_calls
@@ -125,14 +125,14 @@ if TYPE_CHECKING:
     from otel_fastpath.http.servers import environs as http_servers_environs
     from otel_fastpath.http.servers import parents as http_servers_parents
     from otel_fastpath.http.servers import responses as http_servers_responses
-    from otel_fastpath.http.servers import series as http_servers_series
+    from otel_fastpath.http.servers import server_metrics as http_servers_server_metrics
     from otel_fastpath.http.urllib3 import hooks as http_urllib3_hooks
     from otel_fastpath.http.wsgi import middleware as http_wsgi_middleware
     from otel_fastpath.logs import correlation as logs_correlation
     from otel_fastpath.logs import handling as logs_handling
     from otel_fastpath.logs.records import emitting as logs_records_emitting
-    from otel_fastpath.logs.records import events as logs_records_events
     from otel_fastpath.logs.records import record as logs_records_record
+    from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
     from otel_fastpath.metrics import points as metrics_points
     from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound
     from otel_fastpath.metrics.instruments import exemplars as metrics_instruments_exemplars
@@ -141,7 +141,7 @@ if TYPE_CHECKING:
     from otel_fastpath.otlp import encoder as otlp_encoder
     from otel_fastpath.patching import plans as patching_plans
     from otel_fastpath.trace import exporting as trace_exporting
-    from otel_fastpath.trace import start as trace_start
+    from otel_fastpath.trace import span_start as trace_span_start
     from otel_fastpath.trace import tracer as trace_tracer
     from otel_fastpath.trace.context import current_context as trace_context_current_context
     from otel_fastpath.trace.context import current_span as trace_context_current_span

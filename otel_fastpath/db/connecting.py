@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.db.database import Database
-    from otel_fastpath.db.servers import Server
+    from otel_fastpath.db.server_attributes import Server
     from otel_fastpath.wrapping.call_span import Call
 
 _NAME: Final = "CONNECT"

@@ -17,7 +17,7 @@ from otel_fastpath.patching import faults, interpreter
 from otel_fastpath.wrapping.call import Failure, error_type
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.servers import Server
+    from otel_fastpath.db.server_attributes import Server
     from otel_fastpath.patching.stock import Stock
 
 BATCH: Final = "BATCH "

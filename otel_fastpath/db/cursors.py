@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import calls
+from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.db.queries import comments
 from otel_fastpath.patching.outcome import call_guarded
@@ -14,7 +14,7 @@ from otel_fastpath.patching.outcome import call_guarded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
     from otel_fastpath.db.database import Database, Entrance
 
 # What a call is opened with that the driver refuses.
@@ -93,15 +93,15 @@ def around_executemany(driver: Driver, original: Any, **steps: Any) -> Any:
             return NOTHING
         link = driver.database.link(connection)
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
-        return calls.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
+        return call_wrappers.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
-    apply = functools.partial(_commented, driver) if driver.comments_batches else calls.unchanged
-    return around(driver, calls.ByOpener(driver.database, open_query), original, apply=apply, **steps)
+    apply = functools.partial(_commented, driver) if driver.comments_batches else call_wrappers.unchanged
+    return around(driver, call_wrappers.ByOpener(driver.database, open_query), original, apply=apply, **steps)
 
 
-def around(driver: Driver, entrance: Entrance | calls.ByOpener, original: Any, **steps: Any) -> Any:
+def around(driver: Driver, entrance: Entrance | call_wrappers.ByOpener, original: Any, **steps: Any) -> Any:
     """Wrap a method of a cursor; see `calls.around_entrance`."""
-    method = calls.around_entrance(driver.database, entrance, original, **{"count": count, **steps})
+    method = call_wrappers.around_entrance(driver.database, entrance, original, **{"count": count, **steps})
     setattr(method, DATABASE_OF, driver.database)
     return method
 
@@ -131,7 +131,7 @@ def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[An
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and parameters is not None:
-        call_guarded(driver.database.place, calls.tell, call, call.link, parameters, None)
+        call_guarded(driver.database.place, call_wrappers.tell, call, call.link, parameters, None)
     return _commented(driver, call, args, kwargs)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from otel_fastpath.compiled import hot
 from otel_fastpath.db import conventions
 from otel_fastpath.db.options import DatabaseOptions, parse
-from otel_fastpath.db.plans import Active, QueryPlans
+from otel_fastpath.db.query_plans import Active, QueryPlans
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.wrapping.call_span import new_query
 from otel_fastpath.wrapping.library import Library, Rival
@@ -17,12 +17,12 @@ from otel_fastpath.wrapping.library import Library, Rival
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.db.servers import Server
+    from otel_fastpath.db.server_attributes import Server
     from otel_fastpath.wrapping.call import Failure
     from otel_fastpath.wrapping.library import Setup
 
 # By their names: a library above a driver asks whether the driver's wrapper is on.
-_databases: dict[str, Database] = {}
+DATABASES: dict[str, Database] = {}
 
 
 def _begin_nothing(*_arguments: Any) -> bool:
@@ -57,7 +57,7 @@ class Entrance:
 
 def is_active(name: str) -> bool:
     """Whether the wrapper of this library is on."""
-    found = _databases.get(name)
+    found = DATABASES.get(name)
     return found is not None and found.active is not None
 
 
@@ -126,7 +126,7 @@ class Database:
         self._link_name = name
         # By the kind of the methods, see `entrance`.
         self._entrances: dict[Any, Entrance] = {}
-        _databases.update(dict.fromkeys((self.name, *drivers), self))
+        DATABASES.update(dict.fromkeys((self.name, *drivers), self))
 
     def library(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.db.servers import POSTGRESQL, Server
+from otel_fastpath.db.server_attributes import POSTGRESQL, Server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

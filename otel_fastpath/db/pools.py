@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 
     from otel_fastpath.db.database import Database
-    from otel_fastpath.db.plans import Active
+    from otel_fastpath.db.query_plans import Active
     from otel_fastpath.wrapping.call_span import Call
 
 NAME_KEY: Final = "db.client.connection.pool.name"

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from otel_fastpath.exceptions.boundaries import UncaughtCount, uncaught
-    from otel_fastpath.exceptions.counting import start, status, stop
+    from otel_fastpath.exceptions.counters import start, status, stop
+    from otel_fastpath.exceptions.defaults import Settings
     from otel_fastpath.exceptions.monitor import SiteCount, TypeCount, is_counting, snapshot
-    from otel_fastpath.exceptions.operations import ExceptionCountProcessor
-    from otel_fastpath.exceptions.settings import Settings
+    from otel_fastpath.exceptions.server_spans import ExceptionCountProcessor
 
 __all__ = [
     "ExceptionCountProcessor",
@@ -39,10 +39,10 @@ __all__ = [
 
 _HOMES = {
     "boundaries": ("UncaughtCount", "uncaught"),
-    "counting": ("start", "status", "stop"),
+    "counters": ("start", "status", "stop"),
     "monitor": ("SiteCount", "TypeCount", "is_counting", "snapshot"),
-    "operations": ("ExceptionCountProcessor",),
-    "settings": ("Settings",),
+    "server_spans": ("ExceptionCountProcessor",),
+    "defaults": ("Settings",),
 }
 
 

@@ -11,8 +11,8 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.exceptions import metrics
-from otel_fastpath.exceptions.settings import LIMIT, LONGEST_NAME, SKIPPED, Settings
+from otel_fastpath.exceptions import observables
+from otel_fastpath.exceptions.defaults import LIMIT, LONGEST_NAME, SKIPPED, Settings
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.patch import Patch, Patcher
@@ -54,7 +54,7 @@ def start(settings: Settings, meter_provider: Any = None) -> None:
     global _settings, _is_on
     _settings, _is_on = settings, True
     _patcher.install(settings=settings)
-    metrics.install(metrics.UNCAUGHT_NAME, _streams, meter_provider)
+    observables.install(observables.UNCAUGHT_NAME, _streams, meter_provider)
 
 
 def stop() -> None:
@@ -85,7 +85,7 @@ def after_fork() -> None:
     _counts.clear()
 
 
-def _streams() -> Iterator[tuple[metrics.Attributes, int]]:
+def _streams() -> Iterator[tuple[observables.Attributes, int]]:
     if _is_on:
         for each in uncaught():
             yield (("error.type", each.type), (BOUNDARY, each.boundary)), each.count

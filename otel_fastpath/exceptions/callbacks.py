@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.exceptions import files
-from otel_fastpath.exceptions.settings import LONGEST_FILE_NAME, LONGEST_NAME
+from otel_fastpath.exceptions.defaults import LONGEST_FILE_NAME, LONGEST_NAME
 
 if TYPE_CHECKING:
     from contextvars import ContextVar

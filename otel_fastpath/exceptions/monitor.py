@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from otel_fastpath import wrong_settings
 from otel_fastpath.exceptions import files
-from otel_fastpath.exceptions.settings import HANDLED, OFF, Settings
+from otel_fastpath.exceptions.defaults import HANDLED, OFF, Settings
 from otel_fastpath.locks import Lock
 from otel_fastpath.settings import title
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching.declarations import Declarations
-from otel_fastpath.patching.feature import Feature
+from otel_fastpath.patching.feature import Feature, OwnMetric
 from otel_fastpath.settings import SAME
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.patch import Row
     from otel_fastpath.settings import Config
 
-_COUNTING: Final = f"{__name__.rpartition('.')[0]}.counting"
+_COUNTERS: Final = f"{__name__.rpartition('.')[0]}.counters"
 
 # Whether `instrument()` has started the counters; if not, the code of the service may have, by `exceptions.start`.
 _is_started = False
@@ -36,14 +36,14 @@ class _Exceptions(Feature):
         if is_same and not any(settings.exceptions) and not _is_loaded():
             _stop(not_asked)
             return
-        counting = _load()
-        wanted = counting.Settings.parse(*settings.exceptions)
+        counters = _load()
+        wanted = counters.Settings.parse(*settings.exceptions)
         if is_same and not wanted.asked:
             if not _is_on():
                 _stop(not_asked)
             return
         _is_started = True
-        counting.start(
+        counters.start(
             wanted,
             settings.core,
             meter_provider=providers.get("meter_provider"),
@@ -58,20 +58,26 @@ class _Exceptions(Feature):
         found: list[Row] = _load().status() if loads or _is_loaded() else []
         return found
 
+    def metrics(self) -> list[OwnMetric]:
+        from otel_fastpath.exceptions.observables import DESCRIPTIONS, UNIT  # noqa: PLC0415  # only for the page
+
+        kind = "observable counter"
+        return [OwnMetric("exception counters", name, kind, UNIT, text) for name, text in DESCRIPTIONS.items()]
+
 
 def _is_loaded() -> bool:
-    return _COUNTING in sys.modules
+    return _COUNTERS in sys.modules
 
 
 def _load() -> Any:
     """The module of the counters, imported now."""
     global _why_off
-    from otel_fastpath.exceptions import counting  # noqa: PLC0415  # only if they are asked for
+    from otel_fastpath.exceptions import counters  # noqa: PLC0415  # only if they are asked for
 
     reason, _why_off = _why_off, ""
-    if reason and not counting.is_on():
-        counting.stop(reason)
-    return counting
+    if reason and not counters.is_on():
+        counters.stop(reason)
+    return counters
 
 
 def _stop(reason: str) -> None:
@@ -90,7 +96,7 @@ FEATURE: Final = _Exceptions(
     "exceptions",
     own_parts=(
         Declarations("exceptions.boundaries", "sys"),
-        Declarations("exceptions.operations", "opentelemetry.trace"),
+        Declarations("exceptions.server_spans", "opentelemetry.trace"),
     ),
     without="Exceptions are not counted.",
 )

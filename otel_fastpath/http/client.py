@@ -30,7 +30,7 @@ from otel_fastpath.http.clients.outgoing import (
 )
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.exclusions import search_of
-from otel_fastpath.http.stock import client_stock
+from otel_fastpath.http.stock_functions import client_stock
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import functools
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.http.stock import client_stock
+from otel_fastpath.http.stock_functions import client_stock
 from otel_fastpath.http.stock_sources import SHARED, imported, requires, sources
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch

@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.http.servers.activations import Activation  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.responses import ResponseTelemetry
-from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.variables import VARIABLES
 from otel_fastpath.patching import faults
 

@@ -1,7 +1,7 @@
 # C types for the compiled twin of server.py.
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.responses_c cimport ResponseTelemetry
-from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
+from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, RequestLabels
 
 cdef object perf_counter
 cdef object VARIABLES

@@ -25,13 +25,13 @@ _METHODS: Final = ("_translate", "_get_attributes")
 
 def _make(original: Callable[..., Any], _settings: Config) -> Any:
     set_up()
-    events = hot.logs_records_events
+    events = hot.logs_records_structlog_events
     logger = importlib.import_module("opentelemetry.sdk._logs").Logger
     return events.bind_call(original, events.StructlogPlan(importlib.import_module(_MODULE), logger))
 
 
 def _forget_loggers() -> None:
-    hot.logs_records_events.LOGGERS.forget()
+    hot.logs_records_structlog_events.LOGGERS.forget()
 
 
 PATCHES: Final = (

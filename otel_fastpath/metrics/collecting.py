@@ -27,7 +27,7 @@ from opentelemetry.sdk.metrics._internal.point import (
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import forget_series
-from otel_fastpath.metrics.parts import unknown
+from otel_fastpath.metrics.known_types import unknown
 from otel_fastpath.patching.pausing import Pace
 from otel_fastpath.patching.stock import unreplaced
 

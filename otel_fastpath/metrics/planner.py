@@ -30,7 +30,7 @@ from opentelemetry.sdk.metrics._internal.view import View
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
-from otel_fastpath.metrics.parts import unknown
+from otel_fastpath.metrics.known_types import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.sights import Sights

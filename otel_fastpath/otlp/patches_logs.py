@@ -40,7 +40,7 @@ def _stock() -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.logs.v1.logs_pb2 import ResourceLogs, ScopeLogs  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.altering import logs  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.altering import log_fields as logs  # noqa: PLC0415  # likewise
 
     def encode(record: Any) -> Any:
         return _log_encoder._encode_log(record)

@@ -45,7 +45,7 @@ def _stock() -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import metrics_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.metrics.v1 import metrics_pb2 as pb2  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.altering import metrics  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.altering import metric_fields as metrics  # noqa: PLC0415  # likewise
 
     def encode(metric: Any) -> Any:
         encoded = pb2.Metric(name=metric.name, description=metric.description, unit=metric.unit)

@@ -60,12 +60,12 @@ def _stock() -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # only where it is being patched
     from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans  # noqa: PLC0415  # likewise
 
-    from otel_fastpath.otlp.altering import spans  # noqa: PLC0415  # likewise
+    from otel_fastpath.otlp.altering import span_fields  # noqa: PLC0415  # likewise
 
     def encode(span: Any) -> Any:
         return trace_encoder._encode_span(span)
 
-    return stock(_request_class(), ResourceSpans, ScopeSpans, encode, spans.SPAN, spans.attributes)
+    return stock(_request_class(), ResourceSpans, ScopeSpans, encode, span_fields.SPAN, span_fields.attributes)
 
 
 @functools.cache

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from otel_fastpath.patching.declarations import Declarations
+    from otel_fastpath.patching.instrumentor_report import TracerStatus
     from otel_fastpath.patching.patch import Patch, Row
-    from otel_fastpath.patching.report import TracerStatus
+
+
+class OwnMetric(NamedTuple):
+    """A metric of this package's own: a row of docs/telemetry.md."""
+
+    part: str
+    name: str
+    kind: str
+    unit: str
+    description: str
 
 
 @dataclass(frozen=True)
 class Feature:
     """A folder of the package, or one for each library: deleting it and its line in `features` removes the feature.
 
-    A feature that does more than apply patches overrides `start`, `stop`, `status` and `ways`.
+    A feature that does more than apply patches overrides `start`, `stop`, `status`, `metrics` and `ways`.
 
     Attributes:
         name: Its name in the settings and in the status.
@@ -70,6 +80,10 @@ class Feature:
         Args:
             loads: Whether to load what is not needed so far, for its rows.
         """
+        return []
+
+    def metrics(self) -> list[OwnMetric]:
+        """The metrics that this feature reports of itself; loads what declares them."""
         return []
 
     def ways(self) -> list[TracerStatus]:

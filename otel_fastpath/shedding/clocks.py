@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.shedding.hooks import TimedHooks
+    from otel_fastpath.shedding.timed_hooks import TimedHooks
 
 HOOKS: Final = "hooks"
 GUARD: Final = "guard"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Installation, State, installations
-from otel_fastpath.shedding.counting import CountedHook, time_call
+from otel_fastpath.shedding.timing import CountedHook, time_call
 from otel_fastpath.shedding.watches import standing_in
-from otel_fastpath.shedding.wsgi import standing_in_application
+from otel_fastpath.shedding.wsgi_timing import standing_in_application
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,12 +11,12 @@ from opentelemetry.metrics import Observation
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.quiet import Quiet
-from otel_fastpath.shedding import clocks, control, metrics
-from otel_fastpath.shedding.hooks import TimedHooks
-from otel_fastpath.shedding.logs import Logs
-from otel_fastpath.shedding.operations import Operations
-from otel_fastpath.shedding.providers import GuardedProvider
+from otel_fastpath.shedding import clocks, control, observables
+from otel_fastpath.shedding.log_records import Logs
+from otel_fastpath.shedding.request_parts import Operations
 from otel_fastpath.shedding.shed import Shed
+from otel_fastpath.shedding.timed_hooks import TimedHooks
+from otel_fastpath.shedding.tracer_providers import GuardedProvider
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,14 +145,14 @@ class Keeper:
 
     def observe(self, name: str) -> Iterator[Observation]:
         """The observations of one of the instruments in `metrics`."""
-        if name == metrics.CPU:
+        if name == observables.CPU:
             # The guard's own thread adds parts.
             for part, share in tuple(self._parts.items()):
-                yield Observation(share, {metrics.PART: part})
-        elif name == metrics.SHED:
+                yield Observation(share, {observables.PART: part})
+        elif name == observables.SHED:
             for kind, count in self._shed.counts().items():
-                yield Observation(count, {metrics.KIND: kind, metrics.REASON: metrics.MAX_CPU})
-        elif name == metrics.LEVEL:
+                yield Observation(count, {observables.KIND: kind, observables.REASON: observables.MAX_CPU})
+        elif name == observables.LEVEL:
             yield Observation(self.state.level)
         else:
             yield Observation(self._shed.probability)
@@ -167,13 +167,13 @@ def start(limit: float, tracer_provider: Any = None, meter_provider: Any = None)
     stop()
     _keeper = Keeper(limit, tracer_provider)
     _keeper.start()
-    metrics.report(_keeper.observe, meter_provider)
+    observables.report(_keeper.observe, meter_provider)
 
 
 def stop() -> None:
     """Guard no longer."""
     global _keeper
-    metrics.stop()
+    observables.stop()
     keeper, _keeper = _keeper, None
     if keeper is not None:
         keeper.stop()

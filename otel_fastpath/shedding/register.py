@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.patching.feature import Feature
+from otel_fastpath.patching.feature import Feature, OwnMetric
 from otel_fastpath.patching.patch import Row, State
 from otel_fastpath.shedding import clocks
 
@@ -52,6 +52,11 @@ class _GuardFeature(Feature):
             running = keeper.keeper()
             reason = "" if running is None else running.describe()
         return [Row(NAME, "opentelemetry.sdk", _state, reason, _WHY)]
+
+    def metrics(self) -> list[OwnMetric]:
+        from otel_fastpath.shedding.observables import INSTRUMENTS  # noqa: PLC0415  # as above
+
+        return [OwnMetric(NAME, name, f"observable {kind}", *rest) for name, (kind, *rest) in INSTRUMENTS.items()]
 
 
 _state: State = State.OFF

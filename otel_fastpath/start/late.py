@@ -17,6 +17,7 @@ from opentelemetry.instrumentation.distro import BaseDistro  # type: ignore[attr
 
 from otel_fastpath.locks import Agenda
 from otel_fastpath.patching import imports
+from otel_fastpath.patching.stock import inherits
 from otel_fastpath.patching.swap import Swap
 from otel_fastpath.start import libraries
 
@@ -51,8 +52,8 @@ def _make(original: Any) -> Any:
     def load_instrumentor(self: Any, entry_point: Any, **kwargs: Any) -> Any:
         load = functools.partial(original, self, entry_point, **kwargs)
         # A distribution with a method of its own decides itself when it loads what.
-        is_own = type(self).load_instrumentor is not BaseDistro.load_instrumentor
-        modules = () if is_own else libraries.awaited(entry_point)
+        is_inherited = inherits(type(self), BaseDistro, ("load_instrumentor",))
+        modules = libraries.awaited(entry_point) if is_inherited else ()
         if not modules or any(sys.modules.get(name) is not None for name in modules):
             return load()
         LateInstrumentation(entry_point.name, (*modules, entry_point.module), load).wait()

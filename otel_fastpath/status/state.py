@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from otel_fastpath import compiled, left_out, wrong_settings
 from otel_fastpath.patching import faults, finding, interpreter
+from otel_fastpath.patching.instrumentor_report import StatusReport
 from otel_fastpath.patching.patch import State
-from otel_fastpath.patching.report import StatusReport
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from otel_fastpath.patching.instrumentor_report import TracerStatus
     from otel_fastpath.patching.patch import Row
-    from otel_fastpath.patching.report import TracerStatus
 
 # Increased when a key of the JSON object is renamed or removed.
 SCHEMA: Final = 1

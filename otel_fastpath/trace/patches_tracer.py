@@ -47,7 +47,7 @@ def _forget_plans() -> None:
 
 
 def _make_setattr(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.trace.planning.planner import PLAN  # noqa: PLC0415  # it imports the SDK: only where it is being patched
+    from otel_fastpath.trace.planning.tracer_planner import PLAN  # noqa: PLC0415  # it imports the SDK: only where it is being patched
 
     @functools.wraps(original)
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807  # the name of what it replaces

@@ -9,7 +9,7 @@ from otel_fastpath.patching.feature import Feature
 from otel_fastpath.trace import set_up
 
 if TYPE_CHECKING:
-    from otel_fastpath.patching.report import TracerStatus
+    from otel_fastpath.patching.instrumentor_report import TracerStatus
 
 
 class _Trace(Feature):

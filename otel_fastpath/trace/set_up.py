@@ -10,9 +10,9 @@ from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
 
 if TYPE_CHECKING:
-    from otel_fastpath.patching.report import TracerStatus
+    from otel_fastpath.patching.instrumentor_report import TracerStatus
     from otel_fastpath.settings import Config
-    from otel_fastpath.trace.planning.planner import TracerPlanner
+    from otel_fastpath.trace.planning.tracer_planner import TracerPlanner
 
 # The functions that replaced Tracer.__setattr__ in this process: they drop a tracer's plan when an attribute is set.
 WATCHERS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
@@ -56,22 +56,22 @@ def ways() -> list[TracerStatus]:
     """Which way the spans of each tracer take, and why; none if no patch has needed the hot modules."""
     if not _ready.cache_info().currsize:
         return []
-    from otel_fastpath.trace.planning import explain  # noqa: PLC0415  # it imports the SDK, which is being patched by now
+    from otel_fastpath.trace.planning import explain_tracers  # noqa: PLC0415  # it imports the SDK, which is being patched by now
 
-    return explain.ways(_ready(compiled.implementation()[0]).planner)
+    return explain_tracers.ways(_ready(compiled.implementation()[0]).planner)
 
 
 @functools.cache
 def _ready(core: str) -> Ready:
     # These import the SDK, so they are imported only when it is patched.
-    from otel_fastpath.trace.planning import planner as planning  # noqa: PLC0415  # see above
-    from otel_fastpath.trace.planning import routes  # noqa: PLC0415  # see above
+    from otel_fastpath.trace.planning import processor_routes  # noqa: PLC0415  # see above
+    from otel_fastpath.trace.planning import tracer_planner as planning  # noqa: PLC0415  # see above
     from otel_fastpath.trace.spans import containers, span_classes  # noqa: PLC0415  # see above
 
     recorded, plans = hot.trace_spans_recorded, hot.trace_planning_plan
     escapes = hot.trace_spans_events.try_record_escape
     span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
-    parts = routes.SpanCore(
+    parts = processor_routes.SpanCore(
         plan=plans.TracerPlan,
         copy_for=plans.copy_for,
         facts=hot.compiled_facts.Facts,
@@ -84,4 +84,4 @@ def _ready(core: str) -> Ready:
         event_class=containers.make_event_class(recorded.EventState),
     )
     planner = planning.TracerPlanner(parts, lambda tracer: type(tracer).__setattr__ in WATCHERS)
-    return Ready(core, hot.trace_tracer, hot.trace_start, planner)
+    return Ready(core, hot.trace_tracer, hot.trace_span_start, planner)

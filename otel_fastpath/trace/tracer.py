@@ -10,7 +10,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_span import is_known_use_span
 from otel_fastpath.trace.context.scope import OpenScope, ScopeKind, Switch, fill, is_inert, patching
-from otel_fastpath.trace.start import start_span
+from otel_fastpath.trace.span_start import start_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

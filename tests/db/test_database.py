@@ -11,9 +11,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from otel_fastpath.db import calls
+from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.database import Database
-from otel_fastpath.db.servers import Server, System
+from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.wrapping.library import Setup
 
 # Where links are -> a connection that keeps one there.
@@ -69,7 +69,7 @@ def test_a_connection_keeps_its_link(make, no_faults, place):
     database, exporter = make("subject", place)
     connection = PLACES[place]()
     assert database.link_held(connection) is None
-    method = calls.around_query(database, "ALL_ROWS", fetch)
+    method = call_wrappers.around_query(database, "ALL_ROWS", fetch)
 
     assert run(method(connection, "SELECT 1")) == ["SELECT 1"]
     link = database.link_held(connection)
@@ -88,7 +88,7 @@ def test_two_libraries_take_the_same_way(make, no_faults):
     """Each with its set-up and its links; one that is stopped leaves the other as it is."""
     (first, firsts), (second, seconds) = make("first", "otel_fastpath_link"), make("second", "protocol.link")
     methods = {
-        name: calls.around_query(database, "ALL_ROWS", fetch)
+        name: call_wrappers.around_query(database, "ALL_ROWS", fetch)
         for name, database in (("first", first), ("second", second))
     }
     connections = {"first": PLACES["otel_fastpath_link"](), "second": PLACES["protocol.link"]()}
@@ -109,7 +109,7 @@ def test_a_closed_connection_is_looked_at_all_the_same(make, no_faults):
     database, exporter = make("subject", "protocol.link")
     connection = SimpleNamespace(protocol=None)
 
-    run(calls.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1"))
+    run(call_wrappers.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1"))
 
     assert systems(exporter) == ["subject"]
     assert database.link_held(connection) is None
@@ -122,14 +122,14 @@ def test_rows_that_are_not_there_are_not_counted(make, no_faults):
     database, _ = make("subject", "otel_fastpath_link")
     providers = {"meter_provider": MeterProvider([reader], shutdown_on_exit=False)}
     database.configure(Setup(providers))
-    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+    opener = lambda args, _kwargs: call_wrappers.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
 
     async def fetch_nothing(_connection, _query):
         return None
 
     for method in (
-        calls.around_query(database, "ALL_ROWS", fetch_nothing),
-        calls.around(database, opener, calls.all_rows, fetch_nothing),
+        call_wrappers.around_query(database, "ALL_ROWS", fetch_nothing),
+        call_wrappers.around(database, opener, call_wrappers.all_rows, fetch_nothing),
     ):
         assert run(method(SimpleNamespace(), "SELECT 1")) is None
 
@@ -142,11 +142,11 @@ def test_without_a_set_up_nothing_is_looked_at(instrumentor, core, no_faults):
     instrumentor.instrument(core=core, disabled="exceptions")
     database = Database("subject", lambda _connection: Server(System("subject")))
     connection = SimpleNamespace()
-    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+    opener = lambda args, _kwargs: call_wrappers.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
 
-    assert run(calls.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1")) == ["SELECT 1"]
-    assert run(calls.around(database, opener, None, fetch)(connection, "SELECT 1")) == ["SELECT 1"]
-    assert calls.around_sync(database, opener, None, str)(7) == "7"
+    assert run(call_wrappers.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1")) == ["SELECT 1"]
+    assert run(call_wrappers.around(database, opener, None, fetch)(connection, "SELECT 1")) == ["SELECT 1"]
+    assert call_wrappers.around_sync(database, opener, None, str)(7) == "7"
     assert vars(connection) == {}
     assert no_faults.counts() == {}
     with pytest.raises(RuntimeError, match="the subject wrapper is not set up"):
@@ -156,8 +156,8 @@ def test_without_a_set_up_nothing_is_looked_at(instrumentor, core, no_faults):
 def test_a_method_without_arguments_fails_as_the_librarys(make, no_faults):
     """A fault of ours to begin it, and no exception of ours."""
     database, _ = make("subject", "protocol.link")
-    opener = lambda args, _kwargs: calls.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+    opener = lambda args, _kwargs: call_wrappers.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
 
     with pytest.raises(TypeError, match="expected at least"):
-        calls.around_sync(database, opener, None, getattr)()
+        call_wrappers.around_sync(database, opener, None, getattr)()
     assert no_faults.counts()

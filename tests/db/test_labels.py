@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import left_out
-from otel_fastpath.db import plans
+from otel_fastpath.db import query_plans
 from otel_fastpath.wrapping import labels
 
 DURATION = "db.client.operation.duration"
@@ -90,7 +90,7 @@ def test_files_without_end_are_one_server(wrapped, tmp_path):
 
 def test_labels_are_kept_up_to_the_limit():
     """Known sets stay as they are, new ones lose the names of queries, and then those of servers."""
-    made = labels.Labels("x", plans._OF_QUERIES, plans._OF_SERVERS)
+    made = labels.Labels("x", query_plans._OF_QUERIES, query_plans._OF_SERVERS)
     most = labels.MOST_SETS
 
     for _ in range(2):

@@ -7,8 +7,8 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from otel_fastpath.db.options import DatabaseOptions
-from otel_fastpath.db.plans import Active
 from otel_fastpath.db.pools import NAME_KEY, STATE_KEY, PoolMetrics, WatchedPool
+from otel_fastpath.db.query_plans import Active
 from otel_fastpath.wrapping.library import Setup
 
 PREFIX = "db.client.connection."

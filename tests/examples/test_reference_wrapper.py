@@ -21,8 +21,8 @@ from sabotage import ABSORBED, FOREIGN, RAISED, as_ours, broken, broken_logging,
 
 from examples.reference_wrapper import sqlite3_wrapper  # noqa: E402
 from otel_fastpath import own_metrics  # noqa: E402
-from otel_fastpath.db import calls as db_calls  # noqa: E402
-from otel_fastpath.db import conventions, database, plans  # noqa: E402
+from otel_fastpath.db import call_wrappers as db_call_wrappers  # noqa: E402
+from otel_fastpath.db import conventions, database, query_plans  # noqa: E402
 from otel_fastpath.settings import Config  # noqa: E402
 from otel_fastpath.wrapping import call as calls  # noqa: E402
 from otel_fastpath.wrapping.library import Wrapper  # noqa: E402
@@ -32,9 +32,9 @@ OWN = {
     "link": (database.Database, "link"),
     "failure": (conventions, "failure"),
     "read": (conventions, "read"),
-    "plan": (plans.QueryPlans, "plan"),
-    "tell": (db_calls, "tell"),
-    "begin": (db_calls, "has_any"),
+    "plan": (query_plans.QueryPlans, "plan"),
+    "tell": (db_call_wrappers, "tell"),
+    "begin": (db_call_wrappers, "has_any"),
     "metric": (calls.CallDurations, "record_failed"),
 }
 

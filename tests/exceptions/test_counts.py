@@ -263,15 +263,15 @@ def test_our_own_code_does_not_count(counters, begin):
     """What otel-fastpath itself raises and handles is none of the service's; what passes through it is the caller's."""
     import concurrent.futures
 
-    from otel_fastpath.exceptions import operations
+    from otel_fastpath.exceptions import server_spans
 
     begin(code=True)
     namespace = {}
-    exec(compile("def f():\n  int('x')", operations.__file__, "exec"), namespace)  # noqa: S102  # as if it were ours
+    exec(compile("def f():\n  int('x')", server_spans.__file__, "exec"), namespace)  # noqa: S102  # as if it were ours
     with contextlib.suppress(ValueError):
         namespace["f"]()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        future = pool.submit(operations._call_within, None, int, "y")
+        future = pool.submit(server_spans._call_within, None, int, "y")
         assert future.exception() is not None
     (count,) = [count for count in counters.snapshot() if count.type == "ValueError"]
     places = {(Path(site.file).name, site.function) for site in count.sites}

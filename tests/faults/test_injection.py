@@ -190,7 +190,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("db/redis/hooks.py", {"_enter"}),
         ("db/psycopg/pipelines.py", {"Submission.done", "Submission.end_failed", "ending", "ending_of_command"}),
         ("db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
-        ("db/calls.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
+        ("db/call_wrappers.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("db/not_begun.py", {"otherwise"}),
         ("db/entering.py", {"Connections.enter", "Cursors.enter"}),
         ("db/outer.py", {"Statements.enter", "Transactions.enter"}),

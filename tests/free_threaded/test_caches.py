@@ -21,9 +21,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath import compiled
-from otel_fastpath.db import plans
+from otel_fastpath.db import query_plans
 from otel_fastpath.db.options import DatabaseOptions
-from otel_fastpath.db.servers import POSTGRESQL, Server
+from otel_fastpath.db.server_attributes import POSTGRESQL, Server
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching.cache import Cache
 from otel_fastpath.wrapping import call
@@ -134,7 +134,7 @@ def test_plans_of_queries():
     """Threads run more texts than a server's plans keep: each call gets the plan of its text."""
     provider = TracerProvider(shutdown_on_exit=False)
     setup = Setup(providers={"tracer_provider": provider, "meter_provider": NoOpMeterProvider()})
-    active = plans.Active(setup, "test", DatabaseOptions())
+    active = query_plans.Active(setup, "test", DatabaseOptions())
     behind = " -- ".ljust(30_000, "x")
     texts = [f"CALL t{number}(){behind}" for number in range(150)]
 

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Status, StatusCode
 
-from otel_fastpath.exceptions import monitor, settings
+from otel_fastpath.exceptions import defaults, monitor
 from otel_fastpath.instrumentor import FastpathInstrumentor
 
 NEEDS_MONITORING = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring needs Python 3.12")
@@ -250,7 +250,7 @@ def counting():
         engine.reset()
 
     def begin():
-        if not monitor.prepare(settings.Settings(mode=settings.HANDLED, code=True)):
+        if not monitor.prepare(defaults.Settings(mode=defaults.HANDLED, code=True)):
             pytest.skip(monitor.state.reason)
         monitor.run()
 

@@ -9,7 +9,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics._internal.aggregation import _ExplicitBucketHistogramAggregation, _SumAggregation
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from otel_fastpath.metrics import collecting, parts, planner, set_up
+from otel_fastpath.metrics import collecting, known_types, planner, set_up
 from otel_fastpath.trace.stock_sources import KNOWN
 
 SUM, HISTOGRAM = _SumAggregation, _ExplicitBucketHistogramAggregation
@@ -19,7 +19,7 @@ SUM, HISTOGRAM = _SumAggregation, _ExplicitBucketHistogramAggregation
 def test_every_part_is_known(rests_on):
     """Every source that a part rests on is in the file, and the installed release's is among the known ones."""
     assert {place for places in rests_on.values() for place in places} <= KNOWN.places().keys()
-    assert parts.unknown(rests_on, "Test") == frozenset()
+    assert known_types.unknown(rests_on, "Test") == frozenset()
 
 
 def test_a_changed_part_is_named(monkeypatch, logged):
@@ -27,7 +27,7 @@ def test_a_changed_part_is_named(monkeypatch, logged):
     (place,) = planner.RESTS_ON[SUM]
     monkeypatch.setitem(KNOWN.places(), place, {})
 
-    assert parts.unknown(planner.RESTS_ON, "Recording") == {SUM}
+    assert known_types.unknown(planner.RESTS_ON, "Recording") == {SUM}
     (line,) = logged()
     assert "_SumAggregation is left to OpenTelemetry's own code" in line
     assert place in line

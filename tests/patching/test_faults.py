@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 from otel_fastpath import compiled as cores
 from otel_fastpath.patching import faults
 from otel_fastpath.trace import set_up
-from otel_fastpath.trace.planning import planner
+from otel_fastpath.trace.planning import tracer_planner
 
 
 def fault():
@@ -98,7 +98,7 @@ def test_making_a_patch(instrumentor, core, environ, serve, logged):
 @pytest.mark.usefixtures("instrumented")
 def test_planning_a_tracer(environ, serve, logged):
     """Its spans are stock's; asked once, not for each span."""
-    environ.setattr(planner.TracerPlanner, "plan_own", fault())
+    environ.setattr(tracer_planner.TracerPlanner, "plan_own", fault())
 
     check(serve())
 
@@ -216,10 +216,10 @@ def raised_by(*modules):
         (["otel_fastpath.trace.spans.span", "opentelemetry.sdk.trace", "otel_fastpath.trace.spans.span_classes"], True),
         (["otel_fastpath.trace.spans.span", "opentelemetry.sdk.trace"], False),
         (["otel_fastpath.trace.spans.span", "opentelemetry.attributes", "collections"], False),
-        (["otel_fastpath.trace.start", "app.sampling"], False),
-        (["otel_fastpath.trace.start", "app.sampling", "random"], False),
-        (["otel_fastpath.trace.start", "app.sampling", "otel_fastpath.trace.spans.span"], False),
-        (["otel_fastpath.trace.start", "__main__"], False),
+        (["otel_fastpath.trace.span_start", "app.sampling"], False),
+        (["otel_fastpath.trace.span_start", "app.sampling", "random"], False),
+        (["otel_fastpath.trace.span_start", "app.sampling", "otel_fastpath.trace.spans.span"], False),
+        (["otel_fastpath.trace.span_start", "__main__"], False),
         (["otel_fastpath_plugin"], False),
     ],
     ids=lambda value: " > ".join(value) if isinstance(value, list) else "",

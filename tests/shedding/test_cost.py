@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_fastpath.shedding.counting import EVERY
+from otel_fastpath.shedding.timing import EVERY
 from otel_fastpath.tools.budget import calibration
 
 LOCK = Path(__file__).parents[2] / "benchmarks" / "overhead-lock.toml"

@@ -98,18 +98,18 @@ def test_each_change_of_level_is_logged_once(traced, driven, caplog):
 @sheds_spans
 def test_it_reports_metrics(traced, driven):
     """The share by part, what was shed by kind and reason, the level and the probability."""
-    from otel_fastpath.shedding import metrics
+    from otel_fastpath.shedding import observables
 
     reader = InMemoryMetricReader()
     given = traced()
     guard = driven(given.provider)
-    metrics.report(guard.observe, MeterProvider([reader]))
+    observables.report(guard.observe, MeterProvider([reader]))
     try:
         guard.spend(0.25, 2)
         given.requests(300)
         (resource,) = reader.get_metrics_data().resource_metrics
     finally:
-        metrics.stop()
+        observables.stop()
     found = {each.name: each.data.data_points for scope in resource.scope_metrics for each in scope.metrics}
     shares = {
         point.attributes["otel_fastpath.telemetry.part"]: point.value for point in found["otel_fastpath.telemetry.cpu"]
@@ -142,7 +142,7 @@ def test_a_fault_of_the_guard_ends_it(traced, driven, no_faults):
 
 def test_threads_are_measured_exactly():
     """The CPU of an exporter's thread, and not the time that it sleeps."""
-    from otel_fastpath.shedding.hooks import TimedHooks
+    from otel_fastpath.shedding.timed_hooks import TimedHooks
 
     stop, burning = threading.Event(), threading.Event()
 

@@ -37,7 +37,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from otel_fastpath import FastpathInstrumentor
-from otel_fastpath.shedding.hooks import TimedHooks
+from otel_fastpath.shedding.timed_hooks import TimedHooks
 
 # As often as `test_http` expects.
 CALLS = 5

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from otel_fastpath import compiled, settings, status
+from otel_fastpath.patching.instrumentor_report import StatusReport, TracerStatus
 from otel_fastpath.patching.patch import Row, State
-from otel_fastpath.patching.report import StatusReport, TracerStatus
 from otel_fastpath.status import Status
 
 WIDTH = 100

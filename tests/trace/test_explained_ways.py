@@ -346,11 +346,11 @@ def test_server_spans_of_the_profile_are_told_apart(provide):
 
 def test_a_status_that_fails_is_counted(instrumented, provide, no_faults, put):
     """The rows are there all the same."""
-    from otel_fastpath.trace.planning import explain
+    from otel_fastpath.trace.planning import explain_tracers
 
     provider, _ = provide()
     started(provider)
-    put.setattr(explain, "stages_of_start", theirs)
+    put.setattr(explain_tracers, "stages_of_start", theirs)
     report = instrumented.status()
 
     assert len(report) > 0

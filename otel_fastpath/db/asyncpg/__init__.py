@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from otel_fastpath.db.asyncpg.patches import PATCHES
-from otel_fastpath.db.asyncpg.plans import DATABASE
+from otel_fastpath.db.asyncpg.query_plans import DATABASE
 
 LIBRARY: Final = DATABASE.library(
     "Queries, connections and pools, for a twelfth of what the stock instrumentation costs.",

@@ -12,7 +12,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.helpers import set_value
-from otel_fastpath.db.asyncpg import plans
+from otel_fastpath.db.asyncpg import query_plans
 from otel_fastpath.db.connecting import begin_connect
 from otel_fastpath.patching.outcome import never_raises, reset
 from otel_fastpath.wrapping.call import new
@@ -52,7 +52,7 @@ class _Attempt:
         if not self.is_begun:
             self.is_begun = True
             self.call = new()
-            begin_connect(self.call, plans.DATABASE, self.start_ns, plans.server_of(address, params))
+            begin_connect(self.call, query_plans.DATABASE, self.start_ns, query_plans.server_of(address, params))
             # The connection's transport keeps the context in which it is made: spans of listeners would be children of
             # this one.
             self.call.leave()

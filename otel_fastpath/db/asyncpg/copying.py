@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.asyncpg import plans
-from otel_fastpath.db.asyncpg.plans import DATABASE
+from otel_fastpath.db.asyncpg import query_plans
+from otel_fastpath.db.asyncpg.query_plans import DATABASE
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
 
 ROWS: Final = "asyncpg.copy.rows"
 
@@ -27,7 +27,7 @@ def of_table(args: Any, kwargs: Any) -> Opening:
 def of_query(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from a query."""
     link = DATABASE.link(args[0])
-    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), plans.COPY), None, None, None
+    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), query_plans.COPY), None, None, None
 
 
 def record_copy_out(call: Any, result: Any) -> int | None:

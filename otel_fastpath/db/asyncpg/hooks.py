@@ -11,13 +11,13 @@ import functools
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import calls
-from otel_fastpath.db.asyncpg.plans import DATABASE, LINK
+from otel_fastpath.db import call_wrappers
+from otel_fastpath.db.asyncpg.query_plans import DATABASE, LINK
 from otel_fastpath.db.conventions import CURSOR, PREPARE
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
 
 # self and the query
 _BEFORE_PARAMETERS: Final = 2
@@ -52,14 +52,14 @@ def of_batch(args: Any, kwargs: Any) -> Opening:
     link = DATABASE.link(args[0])
     text = args[1] if len(args) > 1 else kwargs.get("command", kwargs.get("query"))
     given = args[_BEFORE_PARAMETERS:]
-    return calls.batch(link, text, given[0] if given else kwargs.get("args"), given)
+    return call_wrappers.batch(link, text, given[0] if given else kwargs.get("args"), given)
 
 
 def of_statement_batch(args: Any, kwargs: Any) -> Opening:
     """Open a call of `PreparedStatement.executemany` or `fetchmany`."""
     link = DATABASE.link(args[0]._connection)
     given = args[1:]
-    return calls.batch(link, args[0]._query, given[0] if given else kwargs.get("args"), given)
+    return call_wrappers.batch(link, args[0]._query, given[0] if given else kwargs.get("args"), given)
 
 
 def preparing(args: Any, kwargs: Any) -> Opening:
@@ -107,7 +107,7 @@ def on_prepare(original: Any) -> Any:
         except BaseException as error:
             call = DATABASE.new_query()
             try:
-                calls.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
+                call_wrappers.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
             finally:
                 try:
                     call.end_failed(error)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import calls
+from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.asyncpg import connecting, copying, hooks, pools
-from otel_fastpath.db.asyncpg.plans import DATABASE
+from otel_fastpath.db.asyncpg.query_plans import DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.db.calls import Opener, Rows
+    from otel_fastpath.db.call_wrappers import Opener, Rows
     from otel_fastpath.patching.patch import Patch
 
 _REQUIRES: Final = ("asyncpg>=0.29,<1",)
@@ -21,7 +21,7 @@ _FETCHMANY: Final = ("asyncpg>=0.30,<1",)
 
 
 def _around(opener: Opener, rows: Rows) -> Callable[[Any], Any]:
-    return functools.partial(calls.around, DATABASE, opener, rows)
+    return functools.partial(call_wrappers.around, DATABASE, opener, rows)
 
 
 def _patch(name: str, target: str, why: str, make: Callable[[Any], Any], budget: str) -> Patch:
@@ -40,7 +40,9 @@ _POOL: Final = "pool, acquire and release"
 
 PATCHES: Final = (
     *(
-        _patch(name, f"Connection.{name}", _QUERY, functools.partial(calls.around_query, DATABASE, rows), budget)
+        _patch(
+            name, f"Connection.{name}", _QUERY, functools.partial(call_wrappers.around_query, DATABASE, rows), budget
+        )
         for name, rows, budget in (
             ("execute", "NO_ROWS", "transaction"),
             ("fetch", "ALL_ROWS", "fetch of 50 rows"),
@@ -51,15 +53,15 @@ PATCHES: Final = (
     *(
         _patch(name, f"Connection.{name}", _BATCH, _around(opener, rows), "executemany")
         for name, opener, rows in (
-            ("executemany", hooks.of_batch, calls.no_rows),
-            ("fetchmany", hooks.of_fetchmany, calls.all_rows),
+            ("executemany", hooks.of_batch, call_wrappers.no_rows),
+            ("fetchmany", hooks.of_fetchmany, call_wrappers.all_rows),
         )
     ),
     _patch(
         "prepare",
         "Connection.prepare",
         "Preparing a statement is a span.",
-        _around(hooks.preparing, calls.no_rows),
+        _around(hooks.preparing, call_wrappers.no_rows),
         "prepare",
     ),
     *(
@@ -80,21 +82,21 @@ PATCHES: Final = (
             "statement.fetch",
         )
         for name, why, opener, rows in (
-            ("fetch", _QUERY, hooks.of_statement, calls.all_rows),
-            ("fetchval", _QUERY, hooks.of_statement, calls.one_value),
-            ("fetchrow", _QUERY, hooks.of_statement, calls.one_row),
-            ("executemany", _BATCH, hooks.of_statement_batch, calls.no_rows),
-            ("fetchmany", _BATCH, hooks.of_statement_batch, calls.all_rows),
-            ("explain", _QUERY, hooks.explaining, calls.no_rows),
+            ("fetch", _QUERY, hooks.of_statement, call_wrappers.all_rows),
+            ("fetchval", _QUERY, hooks.of_statement, call_wrappers.one_value),
+            ("fetchrow", _QUERY, hooks.of_statement, call_wrappers.one_row),
+            ("executemany", _BATCH, hooks.of_statement_batch, call_wrappers.no_rows),
+            ("fetchmany", _BATCH, hooks.of_statement_batch, call_wrappers.all_rows),
+            ("explain", _QUERY, hooks.explaining, call_wrappers.no_rows),
         )
     ),
     *(
         _patch(f"cursor.{name}", f"cursor.{target}", _TRIP, _around(opener, rows), _CURSOR)
         for name, target, opener, rows in (
-            ("open", "Cursor._init", hooks.opening_cursor, calls.no_rows),
+            ("open", "Cursor._init", hooks.opening_cursor, call_wrappers.no_rows),
             ("begin", "BaseCursor._bind_exec", hooks.of_cursor, hooks.cursor_rows),
             ("fetch", "BaseCursor._exec", hooks.of_cursor, hooks.cursor_rows),
-            ("forward", "Cursor.forward", hooks.of_cursor, calls.no_rows),
+            ("forward", "Cursor.forward", hooks.of_cursor, call_wrappers.no_rows),
         )
     ),
     _patch(

@@ -12,8 +12,8 @@ from time import perf_counter
 from typing import Any, Final
 
 from otel_fastpath.db import pools
-from otel_fastpath.db.asyncpg import plans
-from otel_fastpath.db.servers import POSTGRESQL
+from otel_fastpath.db.asyncpg import query_plans
+from otel_fastpath.db.server_attributes import POSTGRESQL
 from otel_fastpath.patching.outcome import never_raises
 
 _PLACE: Final = "an asyncpg pool"
@@ -42,7 +42,7 @@ class Watched(pools.WatchedPool):
         for holder in self._holders:
             connection = holder._con
             if connection is not None and getattr(connection, "_params", None) is not None:
-                return plans.server_of(connection._addr, connection._params).name
+                return query_plans.server_of(connection._addr, connection._params).name
         return ""
 
     def count(self) -> dict[str, int]:
@@ -84,7 +84,7 @@ def watched(pool: Any) -> Watched | None:
     return found
 
 
-_WRAPPERS: Final = pools.PoolWrappers(plans.DATABASE, _PLACE, watched, _registry, POSTGRESQL.name)
+_WRAPPERS: Final = pools.PoolWrappers(query_plans.DATABASE, _PLACE, watched, _registry, POSTGRESQL.name)
 
 
 def make_acquire(original: Any) -> Any:
@@ -148,5 +148,5 @@ def _after_connect(pool: Any, connection: Any, started: float) -> None:
     metrics, of_pool = _WRAPPERS.metrics(), watched(pool)
     if metrics is not None and of_pool is not None:
         # The pool's holder does not have the connection yet.
-        of_pool.name = of_pool.name or plans.server_of(connection._addr, connection._params).name
+        of_pool.name = of_pool.name or query_plans.server_of(connection._addr, connection._params).name
         of_pool.record_connect(metrics, started)

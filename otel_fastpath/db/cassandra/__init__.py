@@ -6,8 +6,8 @@ from typing import Final
 
 from otel_fastpath.db.cassandra.futures import stop
 from otel_fastpath.db.cassandra.patches import PATCHES
-from otel_fastpath.db.cassandra.plans import DATABASE
-from otel_fastpath.db.cassandra.stock import given_keywords
+from otel_fastpath.db.cassandra.query_plans import DATABASE
+from otel_fastpath.db.cassandra.stock_telemetry import given_keywords
 
 LIBRARY: Final = DATABASE.library(
     "Requests until their results are there, pages and batches, for a fifth of what stock's costs.",

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db.cassandra.plans import CALL, DATABASE, SPECULATIVE
+from otel_fastpath.db.cassandra.query_plans import CALL, DATABASE, SPECULATIVE
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:

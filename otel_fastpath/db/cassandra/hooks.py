@@ -6,18 +6,18 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import calls
+from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.cassandra import statements
-from otel_fastpath.db.cassandra.plans import CASSANDRA, DATABASE, address_of, own_of
-from otel_fastpath.db.cassandra.stock import StockConventions
+from otel_fastpath.db.cassandra.query_plans import CASSANDRA, DATABASE, address_of, own_of
+from otel_fastpath.db.cassandra.stock_telemetry import StockConventions
 from otel_fastpath.db.conventions import PREPARE
-from otel_fastpath.db.servers import Server
+from otel_fastpath.db.server_attributes import Server
 from otel_fastpath.db.steps import around_steps
 from otel_fastpath.patching.outcome import call_guarded_during, never_raises
 from otel_fastpath.wrapping import call as skeleton
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
 
 CONNECT: Final = "CONNECT"
 _CONNECTING: Final = "the connect of cassandra"
@@ -73,12 +73,12 @@ def _look(call: Any, args: Any, kwargs: Any) -> None:
         return
     parameters = statements.parameters_of(args, kwargs)
     if active.reads_parameters and isinstance(parameters, (list, tuple, dict)):
-        calls.tell(call, call.link, parameters, None)
+        call_wrappers.tell(call, call.link, parameters, None)
 
 
 def make_prepare(original: Any) -> Any:
     """Wrap the method that prepares a statement."""
-    return calls.around_sync(DATABASE, _of_preparation, calls.no_rows, original)
+    return call_wrappers.around_sync(DATABASE, _of_preparation, call_wrappers.no_rows, original)
 
 
 def _of_preparation(args: Any, kwargs: Any) -> Opening:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.db.cassandra import callbacks, futures, hooks
-from otel_fastpath.db.cassandra.plans import DATABASE
+from otel_fastpath.db.cassandra import future_callbacks, futures, hooks
+from otel_fastpath.db.cassandra.query_plans import DATABASE
 
 # The same driver under two names: ScyllaDB's is a fork.
 _DRIVERS: Final = "cassandra-driver>=3.30,<4 | scylla-driver>=3.29,<4"
@@ -33,8 +33,8 @@ _HOOKS: Final = (
     ("wait", "ResponseFuture.result", _WAIT, futures.make_wait),
     ("wait.execute", "Session.execute", _WAIT, futures.make_blocking),
     ("wait.page", "ResultSet.fetch_next_page", _WAIT, futures.make_blocking),
-    ("callback", "ResponseFuture.add_callback", _CALLBACK, callbacks.make_add),
-    ("errback", "ResponseFuture.add_errback", _CALLBACK, callbacks.make_add),
+    ("callback", "ResponseFuture.add_callback", _CALLBACK, future_callbacks.make_add),
+    ("errback", "ResponseFuture.add_errback", _CALLBACK, future_callbacks.make_add),
 )
 _BUDGETS: Final = {
     "execute": "execute_async",

@@ -6,18 +6,18 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import conventions, cursors
-from otel_fastpath.db.calls import always, around_command
+from otel_fastpath.db.call_wrappers import always, around_command
 from otel_fastpath.db.conventions import QueryText
 from otel_fastpath.db.cursors import Driver
 from otel_fastpath.db.database import Database
-from otel_fastpath.db.dbapi import plans, procedures, stock
+from otel_fastpath.db.dbapi import procedures, query_plans, stock_telemetry
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.servers import System
+from otel_fastpath.db.server_attributes import System
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.db.servers import Server
+    from otel_fastpath.db.server_attributes import Server
     from otel_fastpath.patching.patch import Patch
     from otel_fastpath.wrapping.library import Library
 
@@ -36,7 +36,7 @@ def read(text: Any, has_arguments: bool, read_whole: Callable[[Any, bool], Query
     return QueryText(text, text if has_arguments else "", first, first, first.upper())
 
 
-class MysqlConventions(stock.StockConventions):
+class MysqlConventions(stock_telemetry.StockConventions):
     """What a stock instrumentation of a driver emits, under its own scope."""
 
     def shown(self, server: Server, host: Any, port: Any) -> Any:
@@ -45,7 +45,7 @@ class MysqlConventions(stock.StockConventions):
         return super().shown(server, *(("localhost", MYSQL.port) if by_socket else (host, port)))
 
 
-class MysqlPlans(plans.Plans):
+class MysqlPlans(query_plans.Plans):
     """The plans for one server and database."""
 
     __slots__ = ()
@@ -63,7 +63,7 @@ def database(name: str, module: str, server: Callable[[Any], Server], **own: Any
         status_code=status_code,
         connection=lambda held: getattr(held, "connection", held),
         link=LINK,
-        stock=lambda setup: MysqlConventions(setup, name, module, stock.COMMENTER),
+        stock=lambda setup: MysqlConventions(setup, name, module, stock_telemetry.COMMENTER),
         make_plans=MysqlPlans,
         **own,
     )
@@ -108,7 +108,7 @@ def library(wrapped: Database, patches: tuple[Patch, ...], instrumentor: str, mo
         patches,
         instrumentor,
         "0.64b0",
-        given_keywords=functools.partial(stock.given_keywords, module),
+        given_keywords=functools.partial(stock_telemetry.given_keywords, module),
         beyond=tuple(f"{wrapped.name}.{name}" for name in ("begin", "commit", "rollback", "connect")),
     )
 

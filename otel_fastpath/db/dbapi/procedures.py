@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.db import calls, conventions, cursors
-from otel_fastpath.db.dbapi.stock import StockConventions
+from otel_fastpath.db import call_wrappers, conventions, cursors
+from otel_fastpath.db.dbapi.stock_telemetry import StockConventions
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
     from otel_fastpath.db.cursors import Driver
 
 
@@ -37,4 +37,4 @@ def _name(given: Any) -> str:
 
 def around(driver: Driver, original: Any) -> Any:
     """Wrap `callproc` of a cursor."""
-    return cursors.around(driver, calls.ByOpener(driver.database, opener(driver)), original)
+    return cursors.around(driver, call_wrappers.ByOpener(driver.database, opener(driver)), original)

@@ -6,6 +6,6 @@ from typing import Final
 
 from otel_fastpath.db.dbapi import mysql
 from otel_fastpath.db.mysqlclient.patches import PATCHES
-from otel_fastpath.db.mysqlclient.plans import DATABASE
+from otel_fastpath.db.mysqlclient.query_plans import DATABASE
 
 LIBRARY: Final = mysql.library(DATABASE, PATCHES, "MySQLClientInstrumentor", "MySQLdb")

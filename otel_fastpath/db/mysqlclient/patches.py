@@ -7,7 +7,7 @@ from typing import Final
 
 from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.dbapi import mysql
-from otel_fastpath.db.mysqlclient.plans import DATABASE, meant, store_server
+from otel_fastpath.db.mysqlclient.query_plans import DATABASE, meant, store_server
 
 _REQUIRES: Final = "mysqlclient>=2,<3"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from otel_fastpath.db.dbapi.stock import given_keywords
+from otel_fastpath.db.dbapi.stock_telemetry import given_keywords
 from otel_fastpath.db.psycopg.patches import PATCHES
-from otel_fastpath.db.psycopg.plans import DATABASE
+from otel_fastpath.db.psycopg.query_plans import DATABASE
 
 _BEYOND: Final = (
     *("commit", "rollback", "tpc_*", "transaction.*"),

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.libpq import server_meant, server_of
-from otel_fastpath.db.psycopg.plans import DATABASE
-from otel_fastpath.db.servers import POSTGRESQL, Server
+from otel_fastpath.db.psycopg.query_plans import DATABASE
+from otel_fastpath.db.server_attributes import POSTGRESQL, Server
 
 # The parameters that say where a connection goes.
 _WHERE: Final = ("host", "hostaddr", "port", "dbname", "user")

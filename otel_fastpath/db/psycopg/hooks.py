@@ -9,9 +9,9 @@ import functools
 from typing import Any
 
 from otel_fastpath.db import cursors
-from otel_fastpath.db.dbapi.stock import is_by_stock
+from otel_fastpath.db.dbapi.stock_telemetry import is_by_stock
 from otel_fastpath.db.psycopg import pipelines
-from otel_fastpath.db.psycopg.plans import DATABASE, DRIVER
+from otel_fastpath.db.psycopg.query_plans import DATABASE, DRIVER
 
 
 def around_execute(original: Any) -> Any:

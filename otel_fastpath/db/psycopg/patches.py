@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import calls
-from otel_fastpath.db.psycopg import connecting, hooks, pipelines, pools, reading, transactions
-from otel_fastpath.db.psycopg.plans import DATABASE
+from otel_fastpath.db import call_wrappers
+from otel_fastpath.db.psycopg import connecting, hooks, pipelines, pools, result_parts, transactions
+from otel_fastpath.db.psycopg.query_plans import DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ _STOCK: Final = ("opentelemetry-instrumentation-psycopg>=0.45b0",)
 
 def _around(original: Any) -> Any:
     """Wrap the declaration of a server-side cursor."""
-    return calls.around_sync(DATABASE, reading.of_declaration, calls.no_rows, original)
+    return call_wrappers.around_sync(DATABASE, result_parts.of_declaration, call_wrappers.no_rows, original)
 
 
 _QUERY: Final = "A query is a span, which ends when its result is there, also in a pipeline."
@@ -33,18 +33,18 @@ _STREAM: Final = "A stream of rows is a span, from the first row to the last."
 _METHODS: Final[tuple[tuple[str, str, Make, Make, str], ...]] = (
     ("execute", _QUERY, hooks.around_execute, hooks.around_execute, "execute"),
     ("executemany", _BATCH, hooks.around_executemany, hooks.around_executemany, "executemany"),
-    ("stream", _STREAM, reading.make_stream, reading.make_async_stream, "stream of 50 rows"),
-    ("copy", "A COPY is a span.", reading.make_copy, reading.make_async_copy, "copy"),
+    ("stream", _STREAM, result_parts.make_stream, result_parts.make_async_stream, "stream of 50 rows"),
+    ("copy", "A COPY is a span.", result_parts.make_copy, result_parts.make_async_copy, "copy"),
 )
-_TRIPS: Final = (("execute", _around), ("_fetch_gen", reading.make_trip), ("_scroll_gen", reading.make_trip))
+_TRIPS: Final = (("execute", _around), ("_fetch_gen", result_parts.make_trip), ("_scroll_gen", result_parts.make_trip))
 _COMMANDS: Final = tuple(
     (f"{prefix}{name}", f"{owner}.{name}", command)
     for prefix, owner in (("", "Connection"), ("async_", "AsyncConnection"))
     for name, command in (
         ("commit", transactions.commit),
         ("rollback", transactions.rollback),
-        ("tpc_begin", calls.always("BEGIN")),
-        ("tpc_prepare", calls.always("PREPARE TRANSACTION")),
+        ("tpc_begin", call_wrappers.always("BEGIN")),
+        ("tpc_prepare", call_wrappers.always("PREPARE TRANSACTION")),
         ("tpc_commit", transactions.commit_prepared),
         ("tpc_rollback", transactions.rollback_prepared),
     )

@@ -11,8 +11,8 @@ from opentelemetry.context.context import Context
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.db import pools
-from otel_fastpath.db.psycopg.plans import DATABASE
-from otel_fastpath.db.servers import POSTGRESQL
+from otel_fastpath.db.psycopg.query_plans import DATABASE
+from otel_fastpath.db.server_attributes import POSTGRESQL
 from otel_fastpath.db.steps import around_steps
 from otel_fastpath.patching.outcome import call_guarded, never_raises
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import calls
+from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.psycopg import pipelines
-from otel_fastpath.db.psycopg.plans import DATABASE
+from otel_fastpath.db.psycopg.query_plans import DATABASE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ _OK: Final = 0
 
 def around(command: Callable[..., str | None], original: Any) -> Any:
     """Wrap a method that sends one command; this is returned for the method's arguments, or None if it sends none."""
-    return calls.around_command(DATABASE, command, original, during=pipelines.ending_of_command)
+    return call_wrappers.around_command(DATABASE, command, original, during=pipelines.ending_of_command)
 
 
 def commit(connection: Any) -> str | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.calls import always, around_command
+from otel_fastpath.db.call_wrappers import always, around_command
 from otel_fastpath.db.connecting import around_connect, begin_connect
 from otel_fastpath.db.derived import Derived
 from otel_fastpath.db.libpq import server_meant, server_of
 from otel_fastpath.db.psycopg2 import hooks
-from otel_fastpath.db.psycopg2.plans import DATABASE, LINK
-from otel_fastpath.db.servers import POSTGRESQL, Server
+from otel_fastpath.db.psycopg2.query_plans import DATABASE, LINK
+from otel_fastpath.db.server_attributes import POSTGRESQL, Server
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.wrapping.call import new
 

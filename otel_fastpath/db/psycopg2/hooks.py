@@ -10,17 +10,17 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.helpers import drop_finalizer
-from otel_fastpath.db import calls, cursors
+from otel_fastpath.db import call_wrappers, cursors
 from otel_fastpath.db.conventions import CURSOR
 from otel_fastpath.db.dbapi import procedures
-from otel_fastpath.db.dbapi.stock import is_by_stock
+from otel_fastpath.db.dbapi.stock_telemetry import is_by_stock
 from otel_fastpath.db.derived import Derived, is_derived
-from otel_fastpath.db.psycopg2.plans import DATABASE, DRIVER, LINK
+from otel_fastpath.db.psycopg2.query_plans import DATABASE, DRIVER, LINK
 from otel_fastpath.db.queries.parameters import has_any
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
 
 # The position of the table among the arguments of copy_from and copy_to.
 _TABLE: Final = 2
@@ -79,12 +79,12 @@ def _of_pages(args: Any, kwargs: Any) -> Opening:
     link = DATABASE.link(connection)
     text = DRIVER.text(args[1] if len(args) > 1 else kwargs.get("sql"), link, connection)
     sets = args[_SETS] if len(args) > _SETS else kwargs.get("argslist")
-    return calls.batch(link, text, sets, None)
+    return call_wrappers.batch(link, text, sets, None)
 
 
 def make_pages(original: Any) -> Any:
     """Wrap `execute_batch` or `execute_values`: the pages that they execute are part of the call."""
-    wrapped = calls.around_sync(DATABASE, _of_pages, calls.all_rows, original)
+    wrapped = call_wrappers.around_sync(DATABASE, _of_pages, call_wrappers.all_rows, original)
 
     @functools.wraps(original)
     def execute_pages(*args: Any, **kwargs: Any) -> Any:
@@ -101,17 +101,17 @@ def _is_on_another(args: Any) -> bool:
 
 def _around(opener: Any, original: Any) -> Any:
     """Wrap a method of a cursor, without a look at the options."""
-    return cursors.around(DRIVER, calls.ByOpener(DATABASE, opener), original)
+    return cursors.around(DRIVER, call_wrappers.ByOpener(DATABASE, opener), original)
 
 
 def _around_declaration(original: Any) -> Any:
     apply = functools.partial(cursors.apply_options, DRIVER)
-    return cursors.around(DRIVER, calls.ByOpener(DATABASE, _of_declaration), original, apply=apply)
+    return cursors.around(DRIVER, call_wrappers.ByOpener(DATABASE, _of_declaration), original, apply=apply)
 
 
-def _around_trip(rows: calls.Rows, original: Any) -> Any:
+def _around_trip(rows: call_wrappers.Rows, original: Any) -> Any:
     """Wrap a method that fetches rows of a named cursor, or moves it."""
-    return calls.around_sync(DATABASE, _of_trip, rows, original)
+    return call_wrappers.around_sync(DATABASE, _of_trip, rows, original)
 
 
 def _around_next(original: Any) -> Any:
@@ -124,7 +124,7 @@ def _around_next(original: Any) -> Any:
         call = DATABASE.new_query()
         is_begun = False
         try:
-            is_begun = calls.enter(call, DATABASE, _of_trip, (self,), {})
+            is_begun = call_wrappers.enter(call, DATABASE, _of_trip, (self,), {})
             row = original(self)
             if is_begun:
                 call_guarded_during(call, DATABASE.place, call.record_rows, self.rowcount)
@@ -299,10 +299,10 @@ CURSORS: Final = Derived({**_EXECUTED, **_COPIED})
 NAMED_CURSORS: Final = Derived(
     {
         "execute": _around_declaration,
-        "fetchone": functools.partial(_around_trip, calls.one_row),
-        "fetchmany": functools.partial(_around_trip, calls.all_rows),
-        "fetchall": functools.partial(_around_trip, calls.all_rows),
-        "scroll": functools.partial(_around_trip, calls.no_rows),
+        "fetchone": functools.partial(_around_trip, call_wrappers.one_row),
+        "fetchmany": functools.partial(_around_trip, call_wrappers.all_rows),
+        "fetchall": functools.partial(_around_trip, call_wrappers.all_rows),
+        "scroll": functools.partial(_around_trip, call_wrappers.no_rows),
         "__next__": _around_next,
     },
     (LINK,),
@@ -310,6 +310,6 @@ NAMED_CURSORS: Final = Derived(
 ASYNC_CURSORS: Final = Derived(
     {
         "execute": functools.partial(_submitting, cursors.entrance_of(DRIVER)),
-        "callproc": functools.partial(_submitting, calls.ByOpener(DATABASE, procedures.opener(DRIVER))),
+        "callproc": functools.partial(_submitting, call_wrappers.ByOpener(DATABASE, procedures.opener(DRIVER))),
     }
 )

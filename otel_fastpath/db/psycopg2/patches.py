@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db.psycopg2 import connecting, hooks
-from otel_fastpath.db.psycopg2.plans import DATABASE
+from otel_fastpath.db.psycopg2.query_plans import DATABASE
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:

@@ -6,6 +6,6 @@ from typing import Final
 
 from otel_fastpath.db.dbapi import mysql
 from otel_fastpath.db.pymysql.patches import PATCHES
-from otel_fastpath.db.pymysql.plans import DATABASE
+from otel_fastpath.db.pymysql.query_plans import DATABASE
 
 LIBRARY: Final = mysql.library(DATABASE, PATCHES, "PyMySQLInstrumentor", "pymysql")

@@ -7,7 +7,7 @@ from typing import Final
 
 from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.dbapi import mysql
-from otel_fastpath.db.pymysql.plans import DATABASE, server_of
+from otel_fastpath.db.pymysql.query_plans import DATABASE, server_of
 
 _REQUIRES: Final = "pymysql>=1,<2"
 

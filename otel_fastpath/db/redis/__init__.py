@@ -6,8 +6,8 @@ from typing import Final
 
 from otel_fastpath.db.redis.observability import configure
 from otel_fastpath.db.redis.patches import PATCHES
-from otel_fastpath.db.redis.plans import DATABASE
-from otel_fastpath.db.redis.stock import given_keywords
+from otel_fastpath.db.redis.query_plans import DATABASE
+from otel_fastpath.db.redis.stock_telemetry import given_keywords
 
 LIBRARY: Final = DATABASE.library(
     "Commands, pipelines and subscriptions, for a fraction of what the stock instrumentation costs.",

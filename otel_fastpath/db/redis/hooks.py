@@ -8,9 +8,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db.conventions import shortened
-from otel_fastpath.db.redis import commands, stock
-from otel_fastpath.db.redis.plans import DATABASE
-from otel_fastpath.db.redis.stock import StockConventions
+from otel_fastpath.db.redis import commands, stock_telemetry
+from otel_fastpath.db.redis.query_plans import DATABASE
+from otel_fastpath.db.redis.stock_telemetry import StockConventions
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 from otel_fastpath.wrapping import call as calls
@@ -134,7 +134,7 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
         holder_of: Returns the object that stores the link of such a client.
         original: The method.
     """
-    is_pipeline = method == stock.PIPELINE
+    is_pipeline = method == stock_telemetry.PIPELINE
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
@@ -164,7 +164,7 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
 
 def around_async(method: str, holder_of: Holder, original: Any) -> Any:
     """The same for a method that returns an awaitable."""
-    is_pipeline = method == stock.ASYNC_PIPELINE
+    is_pipeline = method == stock_telemetry.ASYNC_PIPELINE
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
@@ -195,7 +195,7 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
 def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
     """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
     active = call.link.active
-    if not call.recording or method in {stock.PIPELINE, stock.ASYNC_PIPELINE}:
+    if not call.recording or method in {stock_telemetry.PIPELINE, stock_telemetry.ASYNC_PIPELINE}:
         return
     if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
         shown = args[2 : 2 + commands.MOST_SHOWN]
@@ -224,7 +224,7 @@ def _fail(is_pipeline: bool, call: Any, args: Any, error: BaseException) -> None
     if is_pipeline:
         # The stock instrumentation has a response of one that must be repeated.
         if DATABASE.is_curious and type(error).__name__ == "WatchError":
-            call_guarded_during(call, DATABASE.place, _response, stock.PIPELINE, call, args, None)
+            call_guarded_during(call, DATABASE.place, _response, stock_telemetry.PIPELINE, call, args, None)
     elif call_guarded(DATABASE.place, _is_handled, error):
         # redis-py sends the script and repeats the command.
         call.done(None)

@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.redis.plans import DATABASE
+from otel_fastpath.db.redis.query_plans import DATABASE
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:

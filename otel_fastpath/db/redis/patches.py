@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from otel_fastpath.db.redis import hooks, observability, stock
-from otel_fastpath.db.redis.plans import DATABASE
+from otel_fastpath.db.redis import hooks, observability, stock_telemetry
+from otel_fastpath.db.redis.query_plans import DATABASE
 
 _REDIS: Final = ("redis>=5,<9",)
 # The first with metrics of its own.
@@ -46,10 +46,10 @@ PATCHES: Final = (
     *(
         DATABASE.patch(name, f"redis:{target}", why, functools.partial(around, method, holder), budget, requires=_REDIS)
         for methods, around, method, budget in (
-            (_SYNC, hooks.around, stock.COMMAND, "command"),
-            (_ASYNC, hooks.around_async, stock.ASYNC_COMMAND, "command, async"),
-            (_SYNC_PIPELINES, hooks.around, stock.PIPELINE, "pipeline of ten"),
-            (_ASYNC_PIPELINES, hooks.around_async, stock.ASYNC_PIPELINE, "pipeline of ten, async"),
+            (_SYNC, hooks.around, stock_telemetry.COMMAND, "command"),
+            (_ASYNC, hooks.around_async, stock_telemetry.ASYNC_COMMAND, "command, async"),
+            (_SYNC_PIPELINES, hooks.around, stock_telemetry.PIPELINE, "pipeline of ten"),
+            (_ASYNC_PIPELINES, hooks.around_async, stock_telemetry.ASYNC_PIPELINE, "pipeline of ten, async"),
         )
         for name, target, why, holder in methods
     ),
@@ -73,6 +73,6 @@ PATCHES: Final = (
             "command of a stock client",
             requires=_STOCK,
         )
-        for name, factory in stock.FACTORIES.items()
+        for name, factory in stock_telemetry.FACTORIES.items()
     ),
 )

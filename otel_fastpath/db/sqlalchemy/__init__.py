@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from otel_fastpath.db.sqlalchemy import engines, pools
 from otel_fastpath.db.sqlalchemy.engines import DATABASE
 from otel_fastpath.db.sqlalchemy.patches import PATCHES
-from otel_fastpath.db.sqlalchemy.stock import given_keywords
+from otel_fastpath.db.sqlalchemy.stock_telemetry import given_keywords
 
 if TYPE_CHECKING:
     from otel_fastpath.wrapping.library import Setup

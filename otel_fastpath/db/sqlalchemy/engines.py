@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import plans
+from otel_fastpath.db import query_plans
 from otel_fastpath.db.database import Database
 from otel_fastpath.db.dbapi import mysql, sqlite
 from otel_fastpath.db.options import options_with
-from otel_fastpath.db.servers import POSTGRESQL, Server, System
-from otel_fastpath.db.sqlalchemy.stock import Read, StockConventions
+from otel_fastpath.db.server_attributes import POSTGRESQL, Server, System
+from otel_fastpath.db.sqlalchemy.stock_telemetry import Read, StockConventions
 
 if TYPE_CHECKING:
     from otel_fastpath.db.conventions import QueryText
@@ -38,7 +38,7 @@ _OTHER_QUOTES: Final = {"mysql": mysql.read, "mariadb": mysql.read, "sqlite": sq
 _WITH_PORT: Final = re.compile(r"([\w.-]+):(\d+)")
 
 
-class EnginePlans(plans.QueryPlans):
+class EnginePlans(query_plans.QueryPlans):
     """The plans for one server and database; their `own` is what the stock instrumentation reads of a connection.
 
     Attributes:

@@ -10,13 +10,13 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import calls, database
+from otel_fastpath.db import call_wrappers, database
 from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.queries import comments
 from otel_fastpath.db.queries.parameters import has_any
-from otel_fastpath.db.servers import Server, System
+from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
-from otel_fastpath.db.sqlalchemy.stock import StockConventions
+from otel_fastpath.db.sqlalchemy.stock_telemetry import StockConventions
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def cause(error: BaseException) -> BaseException:
 
 def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
     if call.recording:
-        calls.tell(call, call.link, parameters, size)
+        call_wrappers.tell(call, call.link, parameters, size)
     if context is None or call.plan.is_quiet:
         return
     convention = call.link.plans.convention

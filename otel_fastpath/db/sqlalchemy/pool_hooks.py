@@ -14,7 +14,7 @@ from otel_fastpath.db import pools as all_pools
 from otel_fastpath.db.sqlalchemy import hooks, pools
 from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
 from otel_fastpath.db.sqlalchemy.pools import PLACE
-from otel_fastpath.db.sqlalchemy.stock import CONNECT, StockConventions
+from otel_fastpath.db.sqlalchemy.stock_telemetry import CONNECT, StockConventions
 from otel_fastpath.patching.outcome import call_guarded, never_raises
 from otel_fastpath.wrapping import call as skeleton
 

@@ -9,7 +9,7 @@ from opentelemetry.metrics import Observation
 
 from otel_fastpath.db import pools
 from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK, server_of
-from otel_fastpath.db.sqlalchemy.stock import StockConventions
+from otel_fastpath.db.sqlalchemy.stock_telemetry import StockConventions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from otel_fastpath.db.dbapi.stock import given_keywords
+from otel_fastpath.db.dbapi.stock_telemetry import given_keywords
 from otel_fastpath.db.sqlite3.patches import PATCHES
-from otel_fastpath.db.sqlite3.plans import DATABASE
+from otel_fastpath.db.sqlite3.query_plans import DATABASE
 
 LIBRARY: Final = DATABASE.library(
     "Statements of cursors and connections, also of aiosqlite, for a tenth of what stock's costs.",

@@ -9,17 +9,17 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import calls, cursors
-from otel_fastpath.db.calls import around_command
+from otel_fastpath.db import call_wrappers, cursors
+from otel_fastpath.db.call_wrappers import around_command
 from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.derived import Derived
-from otel_fastpath.db.sqlite3.plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
+from otel_fastpath.db.sqlite3.query_plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
-    from otel_fastpath.db.calls import Opening
+    from otel_fastpath.db.call_wrappers import Opening
     from otel_fastpath.db.cursors import Driver
-    from otel_fastpath.db.servers import Server
+    from otel_fastpath.db.server_attributes import Server
 
 # The position of the connection's class among the arguments of `connect`.
 _FACTORY_AT: Final = 5
@@ -36,7 +36,7 @@ def _of_script(driver: Driver, args: Any, kwargs: Any) -> Opening:
 
 
 def _around_script(driver: Driver, original: Any) -> Any:
-    return calls.around_sync(DATABASE, functools.partial(_of_script, driver), calls.no_rows, original)
+    return call_wrappers.around_sync(DATABASE, functools.partial(_of_script, driver), call_wrappers.no_rows, original)
 
 
 CURSORS: Final = Derived(

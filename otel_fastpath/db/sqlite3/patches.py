@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.db.sqlite3 import connecting, threads
-from otel_fastpath.db.sqlite3.plans import DATABASE
+from otel_fastpath.db.sqlite3 import aiosqlite_threads, connecting
+from otel_fastpath.db.sqlite3.query_plans import DATABASE
 
 _BUDGETS: Final = ("execute", "execute of a connection", "transaction", "connect")
 _WHY: Final = "Connections and their cursors are of subclasses, whose statements and transactions are spans."
@@ -26,6 +26,6 @@ PATCHES: Final = (
             "execute in a thread",
             requires=("aiosqlite>=0.17",),
         )
-        for name, make in (("execute", threads.make_execute), ("connect", threads.make_connect))
+        for name, make in (("execute", aiosqlite_threads.make_execute), ("connect", aiosqlite_threads.make_connect))
     ),
 )

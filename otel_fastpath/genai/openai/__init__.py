@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from otel_fastpath import settings as config
 from otel_fastpath import wrong_settings
-from otel_fastpath.genai.openai import logfire, patches, stock
+from otel_fastpath.genai.openai import logfire, patches, stock_arguments
 from otel_fastpath.genai.openai.by_stock import ByStock
 from otel_fastpath.genai.openai.endpoints import STOCK as STOCK_ENDPOINTS
 from otel_fastpath.genai.openai.realtime import sockets
@@ -106,7 +106,7 @@ LIBRARY: Final = Library(
             "stock",
             f"{_STOCK_MODULE}:OpenAIInstrumentor",
             f"{STOCK}>=1.3b0,<1.4",
-            stock.given_keywords,
+            stock_arguments.given_keywords,
             beyond=("openai.socket.*",),
         ),
         Rival("v2", "opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor"),

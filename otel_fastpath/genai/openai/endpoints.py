@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai import content, requests
-from otel_fastpath.genai.openai.reading import chunks, results
+from otel_fastpath.genai.openai.reading import chunks, response_attributes
 from otel_fastpath.patching.cache import Cache
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Endpoint:
 
     operation: str
     request: requests.Rules = field(default_factory=dict)
-    result: results.Rules = ()
+    result: response_attributes.Rules = ()
     more: Callable[[Any, dict[str, Any]], None] | None = None
     chunks: Callable[[dict[str, Any], Any], chunks.Chunks] = chunks.AnyChunks
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +95,7 @@ _RESPONSES: Final = {names.API_TYPE: "responses"}
 CHAT: Final = Endpoint(
     "chat",
     requests.CHAT,
-    results.CHAT,
+    response_attributes.CHAT,
     chunks=chunks.ChatChunks,
     series=(*ERROR_AND_MODEL, names.RESPONSE_TIER, names.FINGERPRINT),
     content=content.CHAT,
@@ -105,18 +105,18 @@ CHAT: Final = Endpoint(
 RESPONSES: Final = Endpoint(
     "chat",
     requests.RESPONSES,
-    results.RESPONSE,
-    results.response,
+    response_attributes.RESPONSE,
+    response_attributes.response,
     chunks.ResponseChunks,
     fixed=_RESPONSES,
     content=content.RESPONSES,
     is_inference=True,
-    error=results.response_error,
+    error=response_attributes.response_error,
     nests=INFERENCE,
 )
 FETCH_RESPONSE: Final = Endpoint(
     FETCH,
-    more=results.set_fetched,
+    more=response_attributes.set_fetched,
     chunks=chunks.FetchedChunks,
     started=_of_one,
     is_fetched=True,
@@ -128,7 +128,7 @@ FETCH_RESPONSE: Final = Endpoint(
 
 
 def _any(operation: str, rules: requests.Rules = requests.ANY) -> Endpoint:
-    return Endpoint(operation, rules, more=results.anything)
+    return Endpoint(operation, rules, more=response_attributes.anything)
 
 
 # (method, path) -> what it is.
@@ -136,18 +136,20 @@ TABLE: Final[Mapping[tuple[str, str], Endpoint]] = {
     ("post", "/chat/completions"): CHAT,
     ("post", "/responses"): RESPONSES,
     ("get", "/responses/{id}"): FETCH_RESPONSE,
-    ("post", "/responses/{id}/cancel"): Endpoint("responses.cancel", more=results.set_fetched, fixed=_RESPONSES),
+    ("post", "/responses/{id}/cancel"): Endpoint(
+        "responses.cancel", more=response_attributes.set_fetched, fixed=_RESPONSES
+    ),
     ("post", "/responses/compact"): Endpoint(
-        "responses.compact", requests.RESPONSES, results.RESPONSE, results.response
+        "responses.compact", requests.RESPONSES, response_attributes.RESPONSE, response_attributes.response
     ),
     ("post", "/responses/input_tokens"): Endpoint(
-        "responses.input_tokens", requests.RESPONSES, results.RESPONSE, results.response
+        "responses.input_tokens", requests.RESPONSES, response_attributes.RESPONSE, response_attributes.response
     ),
     ("post", "/embeddings"): Endpoint(
         "embeddings",
         requests.EMBEDDINGS,
-        results.EMBEDDINGS,
-        results.embeddings,
+        response_attributes.EMBEDDINGS,
+        response_attributes.embeddings,
         options=_encoding,
         nests="opentelemetry.genai.client.embedding.context",
     ),

@@ -10,7 +10,7 @@ from opentelemetry.instrumentation import aiohttp_server as stock
 from otel_fastpath.compiled import hot
 from otel_fastpath.http.conventions import is_suppressed
 from otel_fastpath.http.exclusions import excludes
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _AiohttpServerInstrumentation:
 
     def __init__(self) -> None:
         self._core = hot.http_aiohttp_server_requests
-        self._series = hot.http_servers_series.ApplicationMetrics
+        self._series = hot.http_servers_server_metrics.ApplicationMetrics
         self._requests: Any = None
 
     def make_request(self, urls: Any, request: Any) -> Any:

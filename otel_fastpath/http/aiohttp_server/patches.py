@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.http.closures import Closures
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 

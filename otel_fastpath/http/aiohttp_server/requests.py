@@ -23,9 +23,9 @@ from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.http.server import ServerRequest, collected, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShape
-from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
-from otel_fastpath.http.stock import COLLECTING
+from otel_fastpath.http.stock_functions import COLLECTING
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 

@@ -24,8 +24,8 @@ from otel_fastpath.http.asgi.requests import PLACE, Request
 from otel_fastpath.http.asgi.shapes import Description, OutcomeMetrics, ScopeShape
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.scopes import detach_token
-from otel_fastpath.http.servers.series import ApplicationMetrics
-from otel_fastpath.http.stock import COLLECTING, STOCK
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
+from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep

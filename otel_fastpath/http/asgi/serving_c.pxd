@@ -4,7 +4,7 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.asgi.requests_c cimport Request
 from otel_fastpath.http.asgi.shapes_c cimport Description, ScopeShape
-from otel_fastpath.http.servers.series_c cimport ApplicationMetrics
+from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics
 
 cdef dict _asgi_globals
 cdef dict _propagators_globals

@@ -17,7 +17,7 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST, MOST_LABELS
 from otel_fastpath.http.conventions import METHODS, needs_redaction
 from otel_fastpath.http.server import collected
-from otel_fastpath.http.servers.series import new_attributes, old_attributes
+from otel_fastpath.http.servers.server_metrics import new_attributes, old_attributes
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.planning.plan import LazyAttributes
@@ -25,7 +25,7 @@ from otel_fastpath.trace.planning.plan import LazyAttributes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels
 
 asgi: Any = _asgi
 _asgi_globals = vars(_asgi)

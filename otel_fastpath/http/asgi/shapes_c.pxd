@@ -1,7 +1,7 @@
 # C types for the compiled twin of shapes.py.
 import cython
 
-from otel_fastpath.http.servers.series_c cimport RequestLabels
+from otel_fastpath.http.servers.server_metrics_c cimport RequestLabels
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes
 

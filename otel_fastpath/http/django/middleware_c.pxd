@@ -4,7 +4,7 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.servers.series_c cimport ApplicationMetrics, RequestLabels
+from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, RequestLabels
 from otel_fastpath.http.server_c cimport ServerRequest
 
 cdef object stock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching.patch import Patch
 
@@ -31,9 +31,9 @@ def _make_operation(original: Any, _settings: Config) -> Any:
 
 
 def _make_legacy_otel(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.http.fastapi import stacks  # noqa: PLC0415  # only where it is patched
+    from otel_fastpath.http.fastapi import stock_middleware  # noqa: PLC0415  # only where it is patched
 
-    return stacks.bind_legacy_otel(original)
+    return stock_middleware.bind_legacy_otel(original)
 
 
 PATCHES: Final = (

@@ -16,11 +16,11 @@ from opentelemetry.trace import SpanKind, StatusCode
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.http.conventions import StockFunctions
-from otel_fastpath.http.fastapi.instruments import ApplicationInstruments, kept_for
-from otel_fastpath.http.fastapi.scopes import query_of, read, server_attributes
+from otel_fastpath.http.fastapi.bound_instruments import ApplicationInstruments, kept_for
+from otel_fastpath.http.fastapi.scope_attributes import query_of, read, server_attributes
 from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.http.scopes import detach_token, make_current
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current
 from otel_fastpath.wrapping.starting import end_span

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.http.conventions_c cimport StockFunctions
-from otel_fastpath.http.fastapi.instruments_c cimport ApplicationInstruments
+from otel_fastpath.http.fastapi.bound_instruments_c cimport ApplicationInstruments
 from otel_fastpath.metrics.instruments.bound_c cimport BoundCounter
 
 cdef StockFunctions _stock_functions

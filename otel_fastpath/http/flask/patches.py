@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.http.closures import Closures
-from otel_fastpath.http.stock import STOCK
+from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 

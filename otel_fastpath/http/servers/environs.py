@@ -29,7 +29,7 @@ from otel_fastpath.patching.cache import keep
 if TYPE_CHECKING:
     from opentelemetry.instrumentation._semconv import _StabilityMode
 
-    from otel_fastpath.http.servers.series import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels
     from otel_fastpath.patching.stock import Stock
 
 # A path that `request_uri` does not have to quote.

@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.http.conventions_c cimport StockFunctions
-from otel_fastpath.http.servers.series_c cimport RequestLabels, ApplicationMetrics
+from otel_fastpath.http.servers.server_metrics_c cimport RequestLabels, ApplicationMetrics
 
 cdef object _is_plain
 cdef object request_uri

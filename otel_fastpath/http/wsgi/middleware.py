@@ -15,9 +15,9 @@ from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
-from otel_fastpath.http.servers.series import ApplicationMetrics
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
-from otel_fastpath.http.stock import COLLECTING, STOCK
+from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:

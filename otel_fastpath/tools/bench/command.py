@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from otel_fastpath.tools.bench import report
+from otel_fastpath.tools.bench.arguments import SERVERS
 from otel_fastpath.tools.bench.leg import FASTPATH, LEGS, STOCK
 from otel_fastpath.tools.bench.lockstep import Leg, LegError, all_at_once, take_turns
 from otel_fastpath.tools.bench.operation import MeasuredOperation
-from otel_fastpath.tools.bench.options import SERVERS
 from otel_fastpath.tools.bench.probes import PROBES
 from otel_fastpath.tools.budget import declare, environment
 from otel_fastpath.tools.budget.outputs import UsageError, one_of, write

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.tools.bench.options import SERVERS
+from otel_fastpath.tools.bench.arguments import SERVERS
 from otel_fastpath.tools.bench.probes import PROBES
 from otel_fastpath.tools.budget import blocks
 from otel_fastpath.tools.budget.counting.callables import Running, ScenarioError, describe, load

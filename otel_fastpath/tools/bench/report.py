@@ -10,7 +10,7 @@ from otel_fastpath.tools.bench.probes import PROBES
 from otel_fastpath.tools.bench.saving import LEAST_ROUNDS
 from otel_fastpath.tools.budget.estimate import over_processes
 from otel_fastpath.tools.budget.results import SCHEMA
-from otel_fastpath.tools.common.render import report as rendering
+from otel_fastpath.tools.common.render import check_report as rendering
 from otel_fastpath.tools.common.render.document import (
     GOOD,
     MUTE,

@@ -16,8 +16,8 @@ from otel_fastpath.tools.budget.results import SCHEMA, Exit
 from otel_fastpath.tools.common import cpu
 from otel_fastpath.tools.common.loopback import AllowError, is_here
 from otel_fastpath.tools.common.program import BARE, FASTPATH, STOCK, ProgramError, without_dashes
+from otel_fastpath.tools.common.render import check_report as rendering
 from otel_fastpath.tools.common.render import progress
-from otel_fastpath.tools.common.render import report as rendering
 from otel_fastpath.tools.common.render.document import BAD, GOOD, PLAIN, UNSURE, Cell, Document, Table, figure
 
 if TYPE_CHECKING:

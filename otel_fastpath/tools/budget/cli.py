@@ -57,7 +57,7 @@ def add_commands(commands: Any) -> None:
             "with stock OpenTelemetry, and with otel-fastpath, in processes that take turns. Nothing is sent anywhere."
         ),
     )
-    from otel_fastpath.tools.bench.options import add_options  # noqa: PLC0415  # options only
+    from otel_fastpath.tools.bench.arguments import add_options  # noqa: PLC0415  # options only
 
     add_options(bench)
     add_outputs(bench)
@@ -204,7 +204,7 @@ def _run_check(options: argparse.Namespace) -> int:
 
 def write_report(options: argparse.Namespace, report: BudgetReport) -> None:
     """Write a report to the terminal and to the requested files."""
-    from otel_fastpath.tools.common.render import report as rendering  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.tools.common.render import check_report as rendering  # noqa: PLC0415  # see the module's docstring
 
     write(options, rendering.document(report), report.as_json())
 

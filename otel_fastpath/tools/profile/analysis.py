@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.tools.profile.attribution import advice, modules, parts
+from otel_fastpath.tools.profile.attribution import advice, modules, package_parts
 from otel_fastpath.tools.profile.attribution.samples import Sample, samples
 from otel_fastpath.tools.profile.report import Hook, Report, Saving, Share, percent
 from otel_fastpath.tools.profile.stacks import flame
@@ -20,7 +20,7 @@ from otel_fastpath.tools.profile.stacks import flame
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from otel_fastpath.tools.profile.recording import Recording
+    from otel_fastpath.tools.profile.profile_file import Recording
 
 # The application's own functions take longer beside telemetry: with a share d of CPU in telemetry's code, by this
 # part of d x (1 - d) of the whole. It was fitted to services with and without telemetry (`make profile-truth`).
@@ -189,10 +189,10 @@ def _savings(found: Sequence[Sample], cpu: float, recordings: Sequence[Recording
             part, is_ours = place
             (ours if is_ours else theirs)[part.name] += each.seconds / cpu  # type: ignore[assignment]
     # What OpenTelemetry's own code would take instead, in CPU that is used now; and all CPU that would be used then.
-    before = {part.name: ours[part.name] / part.left(core) for part in parts.PARTS}
+    before = {part.name: ours[part.name] / part.left(core) for part in package_parts.PARTS}
     whole = 1 + sum(before.values()) - sum(ours.values())
     made = []
-    for part in parts.PARTS:
+    for part in package_parts.PARTS:
         is_on = any(state == "applied" and name.startswith(part.patches) for name, state in patches.items())
         skipped = tuple(name for name, state in patches.items() if state == "skipped" and name.startswith(part.patches))
         share = (ours if is_on else theirs)[part.name]
@@ -207,10 +207,10 @@ def _applied(recordings: Sequence[Recording]) -> frozenset[str]:
     return frozenset(name for each in recordings for name, _, state in each.patches if state == "applied")
 
 
-def _part(sample: Sample) -> tuple[parts.ProfiledFeature, bool] | None:
+def _part(sample: Sample) -> tuple[package_parts.ProfiledFeature, bool] | None:
     """The part of otel-fastpath for the innermost code that has one."""
     for frame in reversed(sample.stack[sample.owner.begin :]):
-        place = parts.of(frame.module)
+        place = package_parts.of(frame.module)
         if place is not None:
             return place
     return None

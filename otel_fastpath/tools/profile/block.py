@@ -10,7 +10,7 @@ from otel_fastpath.tools.profile.sampler import RATE, Sampler
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from otel_fastpath.tools.profile.recording import Recording
+    from otel_fastpath.tools.profile.profile_file import Recording
     from otel_fastpath.tools.profile.report import Report
 
 

@@ -7,7 +7,7 @@ import math
 import sys
 from typing import Any, Final
 
-from otel_fastpath.tools.common.options import add_allow
+from otel_fastpath.tools.common.arguments import add_allow
 
 _SECONDS: Final = 30.0
 _RATE: Final = 97.0

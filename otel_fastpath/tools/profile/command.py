@@ -20,7 +20,7 @@ from otel_fastpath.tools.common.render import progress
 from otel_fastpath.tools.profile import analysis, outputs, remote
 from otel_fastpath.tools.profile.attribution import samples
 from otel_fastpath.tools.profile.order import LAUNCHERS, Order, injected
-from otel_fastpath.tools.profile.recording import SUFFIX, Recording
+from otel_fastpath.tools.profile.profile_file import SUFFIX, Recording
 from otel_fastpath.tools.profile.session import FINISH, STARTED
 
 if TYPE_CHECKING:

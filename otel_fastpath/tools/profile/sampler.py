@@ -19,8 +19,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
-from otel_fastpath.tools.profile.attribution.calls import HookCalls
-from otel_fastpath.tools.profile.native import Native
+from otel_fastpath.tools.profile.attribution.call_counts import HookCalls
+from otel_fastpath.tools.profile.compiled_code import Native
 from otel_fastpath.tools.profile.threads import Threads
 from otel_fastpath.tools.profile.timer import Timer
 

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.patching import faults
-from otel_fastpath.tools.profile.recording import Recording
+from otel_fastpath.tools.profile.profile_file import Recording
 from otel_fastpath.tools.profile.sampler import RATE, ProfileError, Sampler
 
 if TYPE_CHECKING:

@@ -205,7 +205,7 @@ def _finder() -> _Find:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     try:
         # Not in a pure wheel.
-        helper = importlib.import_module("otel_fastpath.tools.profile.native_c")
+        helper = importlib.import_module("otel_fastpath.tools.profile.compiled_code_c")
     except ImportError:
         return _find_slowly
     return _find_quickly(helper) if processors > 1 else _find_slowly

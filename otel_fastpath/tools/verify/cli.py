@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from otel_fastpath.tools.budget.cli import run_guarded
 from otel_fastpath.tools.budget.outputs import add_outputs
-from otel_fastpath.tools.common.options import add_allow
+from otel_fastpath.tools.common.arguments import add_allow
 from otel_fastpath.tools.verify import LEAST_RUNS
 
 _DESCRIPTION: Final = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from otel_fastpath.tools.verify.telemetry import Item
+    from otel_fastpath.tools.verify.export_items import Item
 
 
 def run(options: argparse.Namespace) -> int:
@@ -88,7 +88,7 @@ class _Runs:
                 self._program = replace(self._program, is_added=True)
 
     def _add(self, leg: str) -> None:
-        from otel_fastpath.tools.verify.telemetry import items  # noqa: PLC0415  # it needs OTLP's messages
+        from otel_fastpath.tools.verify.export_items import items  # noqa: PLC0415  # it needs OTLP's messages
 
         name = f"{leg}-{len(self.items[leg])}"
         with tempfile.TemporaryFile() as output:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.verify.differences import Listed, listed
-from otel_fastpath.tools.verify.telemetry import library
+from otel_fastpath.tools.verify.export_items import library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from otel_fastpath.tools.verify.telemetry import Item
+    from otel_fastpath.tools.verify.export_items import Item
 
     _Key = tuple[str, str, str]
     _Groups = dict[_Key, list[dict[str, str]]]

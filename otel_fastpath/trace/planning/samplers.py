@@ -17,10 +17,10 @@ from opentelemetry.sdk.trace.sampling import (
 
 from otel_fastpath.compiled.facts import ABSENT
 from otel_fastpath.trace.planning import sampling
-from otel_fastpath.trace.planning.routes import inherits, is_stock
+from otel_fastpath.trace.planning.processor_routes import inherits, is_stock
 
 if TYPE_CHECKING:
-    from otel_fastpath.trace.planning.routes import Fact
+    from otel_fastpath.trace.planning.processor_routes import Fact
 
 SHOULD_SAMPLE: Final = ("should_sample",)
 _DELEGATES: Final = (

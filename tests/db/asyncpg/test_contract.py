@@ -13,10 +13,10 @@ from opentelemetry import context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from sabotage import broken, plain
 
-from otel_fastpath.db import calls as db_calls
+from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, database
 from otel_fastpath.db import pools as db_pools
-from otel_fastpath.db.asyncpg import plans, pools
+from otel_fastpath.db.asyncpg import pools, query_plans
 from otel_fastpath.db.queries import comments
 from otel_fastpath.wrapping import call as calls
 
@@ -156,11 +156,11 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     own = {
         "link": (database.Database, "link"),
         "read": (conventions, "read"),
-        "plan": (plans.Plans, "plan"),
-        "tell": (db_calls, "tell"),
+        "plan": (query_plans.Plans, "plan"),
+        "tell": (db_call_wrappers, "tell"),
         "rows": (calls.CallDurations, "record_failed"),
         "comment": (comments, "commented"),
-        "server": (plans, "server_of"),
+        "server": (query_plans, "server_of"),
         "watched": (pools, "watched"),
         "pool metrics": (db_pools, "metrics_of"),
         "acquire": (db_pools, "calls"),

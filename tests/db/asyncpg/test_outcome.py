@@ -8,14 +8,14 @@ import asyncpg
 import pytest
 from sabotage import as_ours, broken
 
-from otel_fastpath.db.asyncpg import plans
+from otel_fastpath.db.asyncpg import query_plans
 from otel_fastpath.wrapping import call as calls
 
 
 def test_a_description_that_fails_loses_nothing_else(wrap, run, no_faults, seen, monkeypatch):
     """The span ends, with the type of the exception, and the duration is recorded."""
     wrap()
-    monkeypatch.setattr(plans.DATABASE.active.telemetry, "describe", as_ours(broken))
+    monkeypatch.setattr(query_plans.DATABASE.active.telemetry, "describe", as_ours(broken))
 
     async def main(connection):
         with pytest.raises(asyncpg.UndefinedTableError):

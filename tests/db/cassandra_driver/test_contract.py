@@ -14,7 +14,7 @@ from opentelemetry import context
 from sabotage import FOREIGN, broken_logging
 
 from otel_fastpath.db import database
-from otel_fastpath.db.cassandra import callbacks, cql, futures, hooks, plans, statements
+from otel_fastpath.db.cassandra import cql, future_callbacks, futures, hooks, query_plans, statements
 from otel_fastpath.wrapping import call as calls
 
 TIMEOUT = {"consistency_level": "ONE", "received": 0, "block_for": 1}
@@ -112,13 +112,13 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     own = {
         "new link": (database.Database, "new_link"),
         "read": (cql, "read"),
-        "plan": (plans.Plans, "plan"),
-        "batch": (plans.Plans, "of_batch"),
+        "plan": (query_plans.Plans, "plan"),
+        "batch": (query_plans.Plans, "of_batch"),
         "statements": (statements, "of_batch"),
-        "server": (plans, "address_of"),
-        "end": (plans.Plans, "end"),
+        "server": (query_plans, "address_of"),
+        "end": (query_plans.Plans, "end"),
         "look": (hooks, "_look"),
-        "callback": (callbacks, "carrying"),
+        "callback": (future_callbacks, "carrying"),
         "speculative": (futures, "_attempts"),
         "series": (calls.CallDurations, "record_failed"),
     }

@@ -15,7 +15,7 @@ from opentelemetry.instrumentation.utils import suppress_instrumentation
 from opentelemetry.trace import StatusCode
 
 from otel_fastpath.db.cassandra import futures
-from otel_fastpath.db.cassandra.plans import CALL
+from otel_fastpath.db.cassandra.query_plans import CALL
 
 TEXT = "SELECT name FROM users"
 

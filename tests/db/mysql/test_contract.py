@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from contracts.databases import Errors, Outcome, Takeover
 
-from otel_fastpath.db import calls as db_calls
+from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, cursors, database
-from otel_fastpath.db.dbapi import plans
+from otel_fastpath.db.dbapi import query_plans
 from otel_fastpath.db.queries import comments
 from otel_fastpath.wrapping import call as calls
 
@@ -61,8 +61,8 @@ class TestContract(Errors, Outcome, Takeover):
     own = {
         "link": (database.Database, "link"),
         "read": (conventions, "read"),
-        "plan": (plans.Plans, "plan"),
-        "tell": (db_calls, "tell"),
+        "plan": (query_plans.Plans, "plan"),
+        "tell": (db_call_wrappers, "tell"),
         "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

@@ -15,10 +15,10 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from psycopg import errors, sql
 
-from otel_fastpath.db import calls as db_calls
+from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, cursors, database
 from otel_fastpath.db import pools as db_pools
-from otel_fastpath.db.psycopg import connecting, pipelines, plans, pools, reading, texts
+from otel_fastpath.db.psycopg import connecting, pipelines, pools, query_plans, result_parts, texts
 from otel_fastpath.db.queries import comments
 from otel_fastpath.wrapping import call as calls
 
@@ -176,8 +176,8 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "link": (database.Database, "link"),
         "new link": (database.Database, "new_link"),
         "read": (conventions, "read"),
-        "plan": (plans.Plans, "plan"),
-        "tell": (db_calls, "tell"),
+        "plan": (query_plans.Plans, "plan"),
+        "tell": (db_call_wrappers, "tell"),
         "rows": (pipelines, "rows_of"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
@@ -188,7 +188,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "submission": (pipelines, "_submission"),
         "note": (pipelines.Submission, "note"),
         "held": (pipelines.Submission, "_hold_open"),
-        "declared": (reading, "_declared"),
+        "declared": (result_parts, "_declared"),
         "watched": (pools, "watched"),
         "pool metrics": (db_pools, "metrics_of"),
         "start of a pool": (pools, "_leave_trace"),

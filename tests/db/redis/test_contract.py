@@ -13,7 +13,7 @@ from opentelemetry import context
 from sabotage import as_ours, broken, plain
 
 from otel_fastpath.db import database
-from otel_fastpath.db.redis import commands, hooks, observability, plans
+from otel_fastpath.db.redis import commands, hooks, observability, query_plans
 from otel_fastpath.wrapping import call as calls
 
 
@@ -142,16 +142,16 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     own = {
         "new link": (database.Database, "new_link"),
         "read": (commands, "read"),
-        "plan": (plans.Plans, "of_command"),
-        "batch": (plans.Plans, "of_batch"),
-        "key": (plans.StableRedisConventions, "key_of"),
-        "server": (plans, "_address_of"),
+        "plan": (query_plans.Plans, "of_command"),
+        "batch": (query_plans.Plans, "of_batch"),
+        "key": (query_plans.StableRedisConventions, "key_of"),
+        "server": (query_plans, "_address_of"),
         "commands": (hooks, "_commands"),
         "request": (hooks, "_request"),
         "handled": (hooks, "_is_handled"),
         "secret": (commands, "is_secret"),
         "series": (calls.CallDurations, "record_failed"),
-        "code": (plans, "_is_redis"),
+        "code": (query_plans, "_is_redis"),
         "attributes": (hooks, "shortened"),
     }
     raising = [

@@ -41,7 +41,7 @@ def test_a_unix_socket_is_an_address(look_both, redis_server):
 
 def test_the_default_port_is_not_recorded(wrap):
     """As the conventions want it."""
-    from otel_fastpath.db.redis.plans import server_of
+    from otel_fastpath.db.redis.query_plans import server_of
 
     wrap()
 
@@ -56,7 +56,7 @@ def test_the_default_port_is_not_recorded(wrap):
 
 def test_what_a_pool_does_not_say_is_not_recorded(wrap, redis_server):
     """The server of a Sentinel's service, and that of a pool of somebody's own."""
-    from otel_fastpath.db.redis.plans import server_of
+    from otel_fastpath.db.redis.query_plans import server_of
 
     wrap()
     sentinel = redis.Sentinel([("127.0.0.1", redis_server.port)])

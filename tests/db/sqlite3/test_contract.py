@@ -7,9 +7,9 @@ import sys
 
 from contracts.databases import Errors, Outcome, Takeover, Transparency
 
-from otel_fastpath.db import calls as db_calls
+from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, database
-from otel_fastpath.db.dbapi import plans
+from otel_fastpath.db.dbapi import query_plans
 from otel_fastpath.db.queries import comments
 from otel_fastpath.wrapping import call as calls
 
@@ -80,8 +80,8 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     own = {
         "link": (database.Database, "link"),
         "read": (conventions, "read"),
-        "plan": (plans.Plans, "plan"),
-        "tell": (db_calls, "tell"),
+        "plan": (query_plans.Plans, "plan"),
+        "tell": (db_call_wrappers, "tell"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
     }

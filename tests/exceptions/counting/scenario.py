@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from otel_fastpath.exceptions import monitor
-from otel_fastpath.exceptions.settings import LIMIT, SKIPPED
+from otel_fastpath.exceptions.defaults import LIMIT, SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

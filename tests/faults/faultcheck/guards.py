@@ -104,12 +104,12 @@ _HOLDERS = {
             ("django/middleware", "DjangoRequest"),
         )
     ),
-    "labels": (("http/servers/series.py", "RequestLabels"),),
+    "labels": (("http/servers/server_metrics.py", "RequestLabels"),),
     "activation": (("http/servers/activations.py", "Activation"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
-        ("db/calls.py", "ByOpener"),
+        ("db/call_wrappers.py", "ByOpener"),
         ("db/entering.py", "Connections"),
         ("db/entering.py", "Cursors"),
         ("db/outer.py", "Statements"),

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from otel_fastpath.tools.budget.counting import counts, native
+from otel_fastpath.tools.budget.counting import bytecodes, native
 from otel_fastpath.tools.budget.counting.callables import Running, async_nothing, nothing
 
 
@@ -37,7 +37,7 @@ def hooked_until(ended):
 def test_calls_are_counted(bare, instrumented):
     """Three functions were entered more than without the hook."""
     with Running(bare, instrumented) as running:
-        assert counts.total(counts.calls(running)) == 3
+        assert bytecodes.total(bytecodes.calls(running)) == 3
 
 
 def test_bytecodes_are_the_same_every_time():
@@ -45,7 +45,7 @@ def test_bytecodes_are_the_same_every_time():
     found = set()
     for _ in range(3):
         with Running(nothing, hooked) as running:
-            found.add(counts.total(counts.bytecodes(running)))
+            found.add(bytecodes.total(bytecodes.bytecodes(running)))
 
     assert len(found) == 1
     assert 20 < found.pop() < 60
@@ -54,12 +54,12 @@ def test_bytecodes_are_the_same_every_time():
 def test_other_threads_do_not_count():
     """An exporter that is at work meanwhile changes nothing."""
     with Running(nothing, hooked) as running:
-        alone = counts.total(counts.bytecodes(running)), counts.total(counts.calls(running))
+        alone = bytecodes.total(bytecodes.bytecodes(running)), bytecodes.total(bytecodes.calls(running))
         ended = threading.Event()
         busy = threading.Thread(target=hooked_until, args=(ended,))
         busy.start()
         try:
-            accompanied = counts.total(counts.bytecodes(running)), counts.total(counts.calls(running))
+            accompanied = bytecodes.total(bytecodes.bytecodes(running)), bytecodes.total(bytecodes.calls(running))
         finally:
             ended.set()
             busy.join()
@@ -70,7 +70,7 @@ def test_other_threads_do_not_count():
 def test_functions_are_told_apart():
     """`explain` shows which function the cost is in."""
     with Running(nothing, hooked) as running:
-        found = {each.name: each for each in counts.functions(running)}
+        found = {each.name: each for each in bytecodes.functions(running)}
 
     assert found["inner"].calls == 3
     assert found["hooked"].calls == 1
@@ -88,8 +88,8 @@ def test_tracing_is_as_it_was():
     sys.setprofile(profiler)
     try:
         with Running(nothing, hooked) as running:
-            counts.calls(running)
-            counts.bytecodes(running)
+            bytecodes.calls(running)
+            bytecodes.bytecodes(running)
         assert sys.getprofile() is profiler
     finally:
         sys.setprofile(before[0])

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from otel_fastpath.tools.budget.results import BudgetReport, Result, Verdict
-from otel_fastpath.tools.common.render import chart, markdown, page, report, terminal
+from otel_fastpath.tools.common.render import chart, check_report, markdown, page, terminal
 from otel_fastpath.tools.common.render.document import figure
 
 CHROMIUM = next(filter(shutil.which, ("chromium", "chromium-browser", "google-chrome")), None)
@@ -58,7 +58,7 @@ class Page(HTMLParser):
 
 def test_a_relative_limit_shows_what_it_is_relative_to():
     """An absolute one, and one that is relative to the base, do not."""
-    limits = [row[2].text for row in report.document(made()).tables[0].rows]
+    limits = [row[2].text for row in check_report.document(made()).tables[0].rows]
 
     assert limits == ["<= 3", "+2% of 1,000", "+2%", "1 ref", "12% of bare", "6 us", "5%", "<= 0"]
 
@@ -84,8 +84,8 @@ def test_the_report_says_whether_otel_fastpath_was_active(is_fast, note):
     told = made()
     told.is_fast = is_fast
 
-    assert note in ("", *report.document(told).notes)
-    assert ("otel-fastpath was" in terminal.render(report.document(told))) == bool(note)
+    assert note in ("", *check_report.document(told).notes)
+    assert ("otel-fastpath was" in terminal.render(check_report.document(told))) == bool(note)
     assert told.as_json()["is_fast"] == is_fast
 
 
@@ -97,18 +97,18 @@ def test_a_failure_ends_with_the_command_that_explains_it(file, options):
     told = made()
     told.file = file
 
-    assert terminal.render(report.document(told)).splitlines()[-1] == (
+    assert terminal.render(check_report.document(told)).splitlines()[-1] == (
         f"where the cost is: otel-fastpath budget explain{options} span"
     )
-    assert f"budget explain{options} span" in html.unescape(page.render(report.document(told)))
-    assert "budget explain" in markdown.render(report.document(told))
+    assert f"budget explain{options} span" in html.unescape(page.render(check_report.document(told)))
+    assert "budget explain" in markdown.render(check_report.document(told))
     told.results = [each for each in told.results if each.verdict is not Verdict.FAIL]
-    assert "budget explain" not in terminal.render(report.document(told))
+    assert "budget explain" not in terminal.render(check_report.document(told))
 
 
 def test_every_output_has_every_verdict():
     """By its word: no colour and no sign has to be understood."""
-    document = report.document(made())
+    document = check_report.document(made())
     texts = [
         terminal.render(document),
         markdown.render(document),
@@ -125,7 +125,7 @@ def test_every_output_has_every_verdict():
 
 def test_colours_are_for_terminals():
     """And for nothing else."""
-    document = report.document(made())
+    document = check_report.document(made())
 
     assert "\x1b" not in terminal.render(document)
     assert "\x1b[1;31mfail" in terminal.render(document, colour=True)
@@ -133,16 +133,16 @@ def test_colours_are_for_terminals():
 
 def test_a_markdown_table_keeps_its_columns():
     """Whatever is in a name."""
-    rows = [line for line in markdown.render(report.document(made())).splitlines() if line.startswith("| ")]
+    rows = [line for line in markdown.render(check_report.document(made())).splitlines() if line.startswith("| ")]
     table = [re.sub(r"\\.", "", row).count("|") for row in rows if "instructions" in row or "svg" in row]
 
     assert len(set(table)) == 1
-    assert "<b>" not in markdown.render(report.document(made()))
+    assert "<b>" not in markdown.render(check_report.document(made()))
 
 
 def test_the_chart_is_svg():
     """Well formed; every limit has a line with its value; what lies beyond the scale is an arrow."""
-    text = chart.render(report.document(made()))
+    text = chart.render(check_report.document(made()))
 
     root = ET.fromstring(text)  # noqa: S314  # made here
     names = [element.tag.rpartition("}")[2] for element in root.iter()]
@@ -156,7 +156,7 @@ def test_the_chart_is_svg():
 
 def test_the_page_needs_nothing_else():
     """No script, no style sheet, no font, no image of elsewhere: it can be an attachment."""
-    text = page.render(report.document(made()))
+    text = page.render(check_report.document(made()))
     found = Page(text)
 
     assert found.loads == ["data:,"]
@@ -179,7 +179,7 @@ def test_a_browser_shows_the_page(tmp_path, scheme):
         "document.documentElement.scrollWidth <= innerWidth].join(' ') })</script></body>"
     )
     # The page itself forbids scripts: only this test's copy has one.
-    text = page.render(report.document(made())).replace("default-src 'none';", "script-src 'unsafe-inline';")
+    text = page.render(check_report.document(made())).replace("default-src 'none';", "script-src 'unsafe-inline';")
     file.write_text(text.replace("</body>", probe), encoding="utf-8")
     dark = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
     run = subprocess.run(

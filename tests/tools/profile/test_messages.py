@@ -9,7 +9,7 @@ import time
 import pytest
 
 from otel_fastpath.profile import profiling
-from otel_fastpath.tools.profile.attribution.messages import _messages
+from otel_fastpath.tools.profile.attribution.eager_messages import _messages
 
 SOURCE = """import logging
 logger = logging.getLogger(__name__)

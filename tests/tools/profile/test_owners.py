@@ -11,7 +11,7 @@ from otel_fastpath.patching import swap
 from otel_fastpath.tools.profile.attribution import modules, passing
 from otel_fastpath.tools.profile.attribution.owners import REST, Frame, Owner, is_importing, owner
 from otel_fastpath.tools.profile.attribution.samples import samples
-from otel_fastpath.tools.profile.recording import Recording
+from otel_fastpath.tools.profile.profile_file import Recording
 
 SOURCE = """\
     def wrapper(wrapped, instance, args, kwargs):
@@ -227,9 +227,9 @@ def test_imports_are_recognised():
         ("opentelemetry.instrumentation.made_up", modules.TELEMETRY, "made_up instrumentation"),
         ("opentelemetry.sdk.trace.export", modules.TELEMETRY, "SDK: spans"),
         ("otel_fastpath.db.asyncpg.hooks", modules.TELEMETRY, "otel-fastpath: asyncpg"),
-        ("otel_fastpath.db.calls", modules.TELEMETRY, "otel-fastpath: db"),
+        ("otel_fastpath.db.call_wrappers", modules.TELEMETRY, "otel-fastpath: db"),
         ("otel_fastpath.db.queries.sql", modules.TELEMETRY, "otel-fastpath: db"),
-        ("otel_fastpath.http.servers.series", modules.TELEMETRY, "otel-fastpath: http"),
+        ("otel_fastpath.http.servers.server_metrics", modules.TELEMETRY, "otel-fastpath: http"),
         ("otel_fastpath.genai.openai.reading.models", modules.TELEMETRY, "otel-fastpath: OpenAI"),
         ("otel_fastpath.wrapping.call_span", modules.TELEMETRY, "otel-fastpath: calls"),
         ("otel_fastpath.tools.profile.sampler", modules.NEUTRAL, None),

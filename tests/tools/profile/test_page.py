@@ -18,7 +18,7 @@ import browser as chromium
 from otel_fastpath.tools.profile import analysis, flame_page, outputs
 from otel_fastpath.tools.profile.attribution import samples
 from otel_fastpath.tools.profile.attribution.owners import Frame
-from otel_fastpath.tools.profile.recording import Recording
+from otel_fastpath.tools.profile.profile_file import Recording
 
 NASTY = '</script><b>"&'
 FRAMES = [

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from otel_fastpath.tools.profile.recording import Recording
+from otel_fastpath.tools.profile.profile_file import Recording
 
 
 def test_names_in_a_recording_cannot_steer_the_terminal(tmp_path):

@@ -319,7 +319,7 @@ def test_importing_it_does_nothing():
 
 def test_the_compiled_core_is_seen():
     """Samples in compiled functions have the module that they were taken in."""
-    pytest.importorskip("otel_fastpath.tools.profile.native_c", reason="the compiled core is not built")
+    pytest.importorskip("otel_fastpath.tools.profile.compiled_code_c", reason="the compiled core is not built")
     output = run("""
         import json, sys, time
         from otel_fastpath import FastpathInstrumentor

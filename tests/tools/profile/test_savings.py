@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from otel_fastpath.tools.profile import analysis
-from otel_fastpath.tools.profile.attribution import parts
+from otel_fastpath.tools.profile.attribution import package_parts
 from otel_fastpath.tools.profile.attribution.owners import Frame
-from otel_fastpath.tools.profile.recording import Recording
+from otel_fastpath.tools.profile.profile_file import Recording
 
 STOCK = {
     "spans": "opentelemetry.sdk.trace",
@@ -36,7 +36,7 @@ def report(seconds, patches=(), core="", name="function"):
 @pytest.mark.parametrize("core", ["c", "py"])
 def test_on_and_off_say_the_same(core):
     """A service without otel-fastpath would save what the same service with it has saved."""
-    left = parts.PARTS[-1].left(core)
+    left = package_parts.PARTS[-1].left(core)
     off = report(dict.fromkeys(STOCK.values(), 0.25))
     on = report(dict.fromkeys(OURS.values(), 0.25 * left), PATCHES, core)
 
@@ -61,7 +61,7 @@ def test_no_more_is_saved_than_there_is(seconds):
 
 def test_what_is_left_is_measured():
     """Between nothing and all, the compiled core's less than the pure one's."""
-    for part in parts.PARTS:
+    for part in package_parts.PARTS:
         assert 0 < part.left("c") <= part.left("py") < 1
 
 

@@ -34,9 +34,9 @@ from examples.inventory import __main__ as inventory
 from examples.inventory.loads import calls
 from otel_fastpath import settings
 from otel_fastpath.tools.profile import analysis
-from otel_fastpath.tools.profile.attribution import parts
+from otel_fastpath.tools.profile.attribution import package_parts
 from otel_fastpath.tools.profile.order import Order, injected
-from otel_fastpath.tools.profile.recording import SUFFIX, Recording
+from otel_fastpath.tools.profile.profile_file import SUFFIX, Recording
 from otel_fastpath.tools.profile.sampler import RATE
 from otel_fastpath.tools.profile.session import FINISH
 
@@ -247,7 +247,7 @@ def write_left(cpu_of) -> None:
         for name, legs in cpu_of.items()
         if legs.keys() >= LEGS.keys()
     }
-    document = json.loads(parts.LEFT.read_text(encoding="utf-8"))
+    document = json.loads(package_parts.LEFT.read_text(encoding="utf-8"))
     # Nearly all of the founding case's cost is in them.
     founding = left.pop("founding", None)
     if founding:
@@ -257,7 +257,7 @@ def write_left(cpu_of) -> None:
             core: round(statistics.mean(each[core] for each in left.values()), 3) for core in ("c", "py")
         }
         document["measured"] = sorted(left)
-    parts.LEFT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    package_parts.LEFT.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def main(given=None) -> int:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from otel_fastpath.tools.verify.comparing import COMBINATION, COUNT, NONE, compare
-from otel_fastpath.tools.verify.telemetry import Item
+from otel_fastpath.tools.verify.export_items import Item
 
 SCOPE = "opentelemetry.instrumentation.fastapi"
 

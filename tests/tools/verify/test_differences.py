@@ -10,7 +10,7 @@ import pytest
 from otel_fastpath.tools.verify import report
 from otel_fastpath.tools.verify.comparing import compare
 from otel_fastpath.tools.verify.differences import listed
-from otel_fastpath.tools.verify.telemetry import Item
+from otel_fastpath.tools.verify.export_items import Item
 
 ROOT = Path(__file__).parents[3]
 LISTED = listed()

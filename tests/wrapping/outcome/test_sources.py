@@ -13,7 +13,7 @@ ROOT = Path(compiled.__file__).parents[1]
 # Not around telemetry: what a subclass of the user's does, what a server's text is not, a value that has no text, and
 # content that cannot be formatted, which the export thread logs.
 ALLOWED = {
-    ("db/asyncpg/plans.py", "_reset_query"),
+    ("db/asyncpg/query_plans.py", "_reset_query"),
     *(("db/conventions.py", name) for name in ("parameters", "shortened")),
     *(("db/queries/parameters.py", name) for name in ("has_any", "text_of")),
     ("genai/openai/content.py", "_has_any"),
@@ -23,12 +23,12 @@ ALLOWED = {
 ALLOWED |= {
     ("db/redis/hooks.py", "_enter"),
     ("http/closures.py", "_hand_over"),
-    *(("http/fastapi/stacks.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
+    *(("http/fastapi/stock_middleware.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind")),
 }
 # The beginning of each query: a guard of its own would be one more call.
 ALLOWED |= {
-    ("db/calls.py", "enter"),
+    ("db/call_wrappers.py", "enter"),
 }
 # The one way itself, and what decides whether a wrapper is on.
 GUARDS = {"failure.py", "library.py"}

@@ -80,7 +80,7 @@ def _stock_of(folder):
     """The functions of stock that the wrapper stands for."""
     if folder == "openai":
         return importlib.import_module("otel_fastpath.genai.openai.patches")._telemetry.by_stock.functions
-    module = "engines" if folder == "sqlalchemy" else "plans"
+    module = "engines" if folder == "sqlalchemy" else "query_plans"
     database = importlib.import_module(f"otel_fastpath.db.{folder}.{module}").DATABASE
     return database.active.convention.stock
 

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai.fields import Loose, field, items, text, whole
-from otel_fastpath.genai.openai.reading import messages, parts, results
+from otel_fastpath.genai.openai.reading import messages, parts, response_attributes
 from otel_fastpath.genai.openai.requests import is_compacted
 from otel_fastpath.genai.rule_kinds import CHAT, CHAT_WITH_TIER, EVENTS, NONE
 
@@ -70,7 +70,7 @@ class AnyChunks(Chunks):
                 self._reasons.append(reason)
         usage = field(chunk, "usage")
         if usage is not None:
-            results.any_usage(usage, attributes)
+            response_attributes.any_usage(usage, attributes)
         return None
 
     def finish(self) -> None:
@@ -170,7 +170,7 @@ class ChatChunks(Chunks):
     def finish(self) -> None:
         attributes = self.attributes
         if self._usage is not None:
-            results.put(self._usage, results.CHAT_USAGE, attributes)
+            response_attributes.put(self._usage, response_attributes.CHAT_USAGE, attributes)
             self._usage = None
         if self._reasons:
             found = [self._reasons[index] for index in _in_order(self._reasons)]
@@ -265,8 +265,8 @@ class ResponseChunks(Chunks):
 
     def read(self, answer: Any) -> None:
         """Set the attributes of the final response."""
-        results.put(answer, results.RESPONSE, self.attributes)
-        results.response(answer, self.attributes)
+        response_attributes.put(answer, response_attributes.RESPONSE, self.attributes)
+        response_attributes.response(answer, self.attributes)
         self._keep(answer)
 
     def _keep(self, answer: Any) -> None:
@@ -301,5 +301,5 @@ class FetchedChunks(ResponseChunks):
         return DONE
 
     def read(self, answer: Any) -> None:
-        results.set_fetched(answer, self.attributes)
+        response_attributes.set_fetched(answer, self.attributes)
         self._keep(answer)

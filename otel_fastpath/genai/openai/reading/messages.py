@@ -14,7 +14,7 @@ from otel_fastpath.genai.openai.reading.parts import (
     reasoning_part,
     text_part,
 )
-from otel_fastpath.genai.openai.reading.results import has_ended, reason_of
+from otel_fastpath.genai.openai.reading.response_attributes import has_ended, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

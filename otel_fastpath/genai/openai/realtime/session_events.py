@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.genai import conventions as names
 from otel_fastpath.genai.openai.fields import Loose, field, kind_of, text, whole
-from otel_fastpath.genai.openai.reading.results import finish_reasons, reason_of
+from otel_fastpath.genai.openai.reading.response_attributes import finish_reasons, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.tools.budget.counting.counts import CALLS, quiet
+from otel_fastpath.tools.budget.counting.bytecodes import CALLS, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.tools.budget import blocks, estimate
-from otel_fastpath.tools.budget.counting import counts, native, sides
+from otel_fastpath.tools.budget.counting import bytecodes, native, sides
 from otel_fastpath.tools.budget.counting.callables import Arm, Running, ScenarioError, load
 from otel_fastpath.tools.budget.reference import REFERENCES
 
@@ -76,15 +76,15 @@ def count(running: Running, job: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"is_fast": _is_instrumented()}
     for metric in job["metrics"]:
         if metric == "bytecodes":
-            found[metric] = counts.total(counts.bytecodes(running))
+            found[metric] = bytecodes.total(bytecodes.bytecodes(running))
         elif metric == "calls":
-            found[metric] = counts.total(counts.calls(running))
+            found[metric] = bytecodes.total(bytecodes.calls(running))
         elif metric == native.ALLOCATIONS:
             found[metric] = native.allocations(running, job["libraries"][metric])
         elif metric == native.INSTRUCTIONS:
             native.dump_instructions(running, job["libraries"][metric], str(job["label"]))
         elif metric == "functions":
-            found[metric] = [vars(each) for each in counts.functions(running)]
+            found[metric] = [vars(each) for each in bytecodes.functions(running)]
     return found
 
 

@@ -14,7 +14,7 @@ from otel_fastpath.tools.budget.declare import Declaration, DeclarationError, Sc
 from otel_fastpath.tools.budget.pytest_plugin import child as pytest_child
 from otel_fastpath.tools.budget.pytest_plugin.properties import PREFIX, encoded
 from otel_fastpath.tools.budget.results import Result, Verdict
-from otel_fastpath.tools.common.render import report as rendering
+from otel_fastpath.tools.common.render import check_report as rendering
 from otel_fastpath.tools.common.render import terminal
 from otel_fastpath.tools.common.render.document import Document
 

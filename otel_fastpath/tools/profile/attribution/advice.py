@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from otel_fastpath.tools.profile.attribution.messages import formatted_early
+from otel_fastpath.tools.profile.attribution.eager_messages import formatted_early
 from otel_fastpath.tools.profile.report import percent
 
 if TYPE_CHECKING:

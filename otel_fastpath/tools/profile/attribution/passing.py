@@ -14,7 +14,7 @@ import ast
 import functools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from otel_fastpath.tools.profile.sources import tree_of
+from otel_fastpath.tools.profile.syntax_trees import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

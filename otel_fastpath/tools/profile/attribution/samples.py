@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from otel_fastpath.tools.profile.attribution.owners import Frame, Owner
-    from otel_fastpath.tools.profile.recording import Recording
+    from otel_fastpath.tools.profile.profile_file import Recording
 
 
 @dataclass(frozen=True)
