@@ -5,6 +5,7 @@ python -m faultcheck.alarms JOB
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import random
@@ -214,8 +215,8 @@ class Alarmed(Interrupted):
         self.host = AlarmedHost(self.alarm, self._delay_of, self._judge)
         try:
             self.workload.run(self.host)
-        except Limit:
-            # A loop of the host's ended.
+        except (Limit, asyncio.CancelledError):
+            # A loop of the host's ended, or what was left of it was cancelled.
             self.seen["between"] += 1
         except StuckError:
             innermost = "".join(self.alarm.where.splitlines(keepends=True)[-_INNERMOST:])

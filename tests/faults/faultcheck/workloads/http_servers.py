@@ -84,6 +84,9 @@ class AiohttpServer(Servers):
 
         AioHttpServerInstrumentor().instrument(tracer_provider=self.telemetry.tracer_provider)
         # The same each time: it is in attributes.
+        self._choose_port()
+
+    def _choose_port(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as found:
             self.port = found.getsockname()[1]
 
@@ -105,7 +108,14 @@ class AiohttpServer(Servers):
             ("GET", "/stream", self._stream),
         ):
             app.router.add_route(method, path, handler)
-        async with TestClient(TestServer(app, port=self.port)) as client:
+        server = TestServer(app, port=self.port)
+        try:
+            await server.start_server()
+        except OSError:
+            # A server that was interrupted still has it.
+            self._choose_port()
+            server = TestServer(app, port=self.port)
+        async with TestClient(server) as client:
             for name, (method, path) in {
                 "get": ("GET", "/items/1?a=1"),
                 "again": ("GET", "/items/1?a=1"),
