@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from otel_fastpath.db import call_wrappers
+from otel_fastpath.db.call_wrappers import around_sync, batch, no_rows, query
 from otel_fastpath.db.database import Database
 from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.patching.patch import Patch
@@ -21,22 +21,20 @@ DATABASE = Database(
 
 
 def _statement(args: Any, _kwargs: Any) -> Any:
-    return call_wrappers.query(DATABASE.link(args[0].connection), args[1], args[2] if args[2:] else None)
+    return query(DATABASE.link(args[0].connection), args[1], args[2] if args[2:] else None)
 
 
 def _batch(args: Any, _kwargs: Any) -> Any:
-    return call_wrappers.batch(DATABASE.link(args[0].connection), args[1], args[2], None)
+    return batch(DATABASE.link(args[0].connection), args[1], args[2], None)
 
 
 def _make_connect(original: Any, _settings: Any) -> Any:
     import sqlite3  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
     class Cursor(sqlite3.Cursor):
-        execute = call_wrappers.around_sync(DATABASE, _statement, call_wrappers.no_rows, sqlite3.Cursor.execute)
-        executemany = call_wrappers.around_sync(DATABASE, _batch, call_wrappers.no_rows, sqlite3.Cursor.executemany)
-        executescript = call_wrappers.around_sync(
-            DATABASE, _statement, call_wrappers.no_rows, sqlite3.Cursor.executescript
-        )
+        execute = around_sync(DATABASE, _statement, no_rows, sqlite3.Cursor.execute)
+        executemany = around_sync(DATABASE, _batch, no_rows, sqlite3.Cursor.executemany)
+        executescript = around_sync(DATABASE, _statement, no_rows, sqlite3.Cursor.executescript)
 
     class Connection(sqlite3.Connection):
         def cursor(self, factory: Any = Cursor) -> Any:

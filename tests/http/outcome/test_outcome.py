@@ -188,7 +188,7 @@ OWN = (
     "fastapi.requests.Request._put_outcome",
     "fastapi.operations.FastapiOperation.__init__",
     "servers.environs.EnvironShapes.look",
-    "servers.series.ApplicationMetrics.record",
+    "servers.server_metrics.ApplicationMetrics.record",
     "servers.responses.ResponseTelemetry.put",
     "servers.responses.ResponseTelemetry.put_status",
     "servers.parents.remote",
