@@ -125,14 +125,14 @@ def _status_of(process: int, form: str) -> int:
 
     folder = settings.status_folder()
     if not folder:
-        sys.stderr.write(
-            "otel-fastpath: set OTEL_FASTPATH_STATUS_FOLDER to the folder that the process has it set to\n"
+        exchange.complain(
+            f"process {process} cannot be asked: set OTEL_FASTPATH_STATUS_FOLDER to the folder that it has it set to"
         )
         return _CANNOT
     try:
         found = running.ask(folder, process)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"otel-fastpath: {exchange.printable(str(error))}\n")
+        exchange.complain(error)
         return _CANNOT
     # A process with an older version has no whole text.
     sys.stdout.write(found.get(form, found["text"]) + "\n")
@@ -143,7 +143,8 @@ def _status(options: argparse.Namespace) -> int:
     if len(options.modules) == 1 and options.modules[0].isdecimal():
         form = "json" if options.json else "whole" if options.all else "text"
         return _status_of(int(options.modules[0]), form)
-    from otel_fastpath.tools.common import again, application  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.tools.common import again, application  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.common.loopback import AllowError  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.common.program import ProgramError  # noqa: PLC0415  # likewise
 
@@ -155,7 +156,7 @@ def _status(options: argparse.Namespace) -> int:
         arguments = ["status", "--here", *(f"--{name.replace('_', '-')}" for name in asked), "--", *options.modules]
         return again.run(arguments, options.allow, is_as_it_is=options.as_is)
     except (AllowError, ProgramError, application.ApplicationError) as error:
-        sys.stderr.write(f"otel-fastpath: {error}\n")
+        exchange.complain(error)
         return _CANNOT
 
 

@@ -1,4 +1,4 @@
-"""The names in the package: questions only answer, a class or module has a name of its own, and stock is called stock."""
+"""The names in the package: questions only answer, classes and modules have one meaning each, stock is called stock."""
 
 from __future__ import annotations
 

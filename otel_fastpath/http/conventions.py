@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_INSTRUMENTATION_KEY
 from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.util import http as util_http
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
@@ -17,6 +18,8 @@ from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from otel_fastpath.patching.stock import Stock
 
 _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
@@ -24,9 +27,10 @@ _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
 METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"},
 )
-# `redact_url` changes a query only if one of its four parameters is there, perhaps encoded, perhaps around a character
-# that `urlparse` removes.
-_PERHAPS_SECRET: Final = re.compile(r"sig|Signature|AWSAccessKeyId|[%\t\r\n]")
+# The parameters that `redact_url` looks for, to which an application may add its own, and the pattern of a query that
+# may have one of them.
+_secrets: list[object] = []
+_perhaps_secret: re.Pattern[str] | None = None
 
 
 class StockFunctions:
@@ -72,4 +76,22 @@ def needs_redaction(url: str) -> bool:
     if "@" in url:
         return True
     start = url.find("?")
-    return start >= 0 and _PERHAPS_SECRET.search(url, start) is not None
+    if start < 0:
+        return False
+    pattern = _perhaps_secret if _secrets == util_http.PARAMS_TO_REDACT else _look_for(util_http.PARAMS_TO_REDACT)
+    return pattern is None or pattern.search(url, start) is not None
+
+
+def _look_for(names: Iterable[object]) -> re.Pattern[str] | None:
+    """The pattern of a query that may have one of these parameters; None if each may.
+
+    They may be encoded, or around a character that `urlparse` removes.
+    """
+    global _secrets, _perhaps_secret
+    secrets = list(names)
+    texts = [name for name in secrets if isinstance(name, str)]
+    # "+" is a space.
+    odd = any(not name or " " in name for name in texts)
+    pattern = None if odd else re.compile("|".join([r"[%\t\r\n]", *map(re.escape, texts)]))
+    _perhaps_secret, _secrets = pattern, secrets
+    return pattern

@@ -50,9 +50,11 @@ def exit_scope(scope: Any, error: Any) -> None:
     """Restore the context and end the span.
 
     Args:
-        scope: What `make_scope` returned.
+        scope: What `make_scope` returned; None if it was interrupted: there is nothing to do.
         error: What the code inside raised, or None.
     """
+    if scope is None:
+        return
     try:
         if error is None:
             scope.__exit__(None, None, None)

@@ -34,6 +34,8 @@ _BARE: Final = (
     StopAsyncIteration,
     StopIteration,
 )
+# Packages whose functions of C and Rust, which this package calls, raise errors of their own: no frame tells of that.
+_WITHOUT_FRAMES: Final = {"MySQLdb", "google", "psycopg2", "pydantic_core"}
 _VARARGS: Final = 0x04
 _RAISE: Final = opcode.opmap["RAISE_VARARGS"]
 _logger = logging.getLogger(__name__)
@@ -79,9 +81,19 @@ def is_interruption(error: BaseException) -> bool:
             return True
         is_by_statement = _is_raised_by_statement(step)
         step = step.tb_next
-    # `PyThreadState_SetAsyncExc` raises a class, in the midst of a function.
-    is_inside = last in {_OWN, _STOCK} or last in sys.stdlib_module_names
-    return is_inside and not is_by_statement and not error.args and not isinstance(error, _BARE)
+    # `PyThreadState_SetAsyncExc` raises a class, in the midst of a function. One of an application's, such as RQ's, may
+    # make arguments of its own.
+    if not _is_known(last) or is_by_statement:
+        return False
+    home = str(type(error).__module__).partition(".")[0]
+    if not (_is_known(home) or home in _WITHOUT_FRAMES):
+        return True
+    return not error.args and not isinstance(error, _BARE)
+
+
+def _is_known(top: str) -> bool:
+    """Whether code of this package, of OpenTelemetry or of the standard library stands in modules below this one."""
+    return top in {_OWN, _STOCK} or top in sys.stdlib_module_names
 
 
 def _is_raised_by_statement(step: TracebackType) -> bool:
@@ -117,7 +129,8 @@ def _handlers() -> list[tuple[Any, Any]]:
     if threading.get_ident() != threading.main_thread().ident:
         return []
     set_up = [getattr(each, "func", each) for each in map(signal.getsignal, range(1, signal.NSIG)) if callable(each)]
-    return [(getattr(each, "__module__", None), getattr(each, "__name__", None)) for each in set_up]
+    called = [each if hasattr(each, "__name__") else type(each).__call__ for each in set_up]
+    return [(getattr(each, "__module__", None), getattr(each, "__name__", None)) for each in called]
 
 
 def _is_of_guest(error: BaseException) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text)
+
+
+def complain(message: object) -> None:
+    """Write what is wrong to stderr; arguments and answers of others are in it."""
+    sys.stderr.write(f"otel-fastpath: {printable(str(message))}\n")
 
 
 def printable_in(value: Any) -> Any:

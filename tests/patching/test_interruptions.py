@@ -48,6 +48,22 @@ class Handler:
         raise Limit
 
 
+class Callable:
+    """One that is the handler, and keeps nothing."""
+
+    def __call__(self, _number, frame):
+        """The handler."""
+        del frame
+        raise Limit("of my own")
+
+
+class Titled(Limit):
+    """As RQ's: its class is sent, and makes its own arguments."""
+
+    def __init__(self):
+        super().__init__("Task exceeded maximum timeout value (180 seconds)")
+
+
 def plain(_number, _frame):
     """A handler."""
     raise Limit
@@ -75,6 +91,7 @@ HANDLERS = {
     "any arguments": any_arguments,
     "deeper": deeper,
     "method": Handler().raising,
+    "object": Callable(),
     "partial": functools.partial(plain),
     "lambda": lambda *_: (_ for _ in ()).throw(Limit),
 }
@@ -114,7 +131,8 @@ def test_a_handler_of_the_standard_librarys_reaches_the_host(alarm, no_faults):
     assert no_faults.counts() == {}
 
 
-def test_an_exception_set_in_a_thread_reaches_it(no_faults):
+@pytest.mark.parametrize("kind", [Limit, Titled])
+def test_an_exception_set_in_a_thread_reaches_it(no_faults, kind):
     """By `PyThreadState_SetAsyncExc`."""
     found = []
 
@@ -127,9 +145,9 @@ def test_an_exception_set_in_a_thread_reaches_it(no_faults):
     thread = threading.Thread(target=host)
     thread.start()
     while thread.is_alive() and not found:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Limit))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(kind))
         thread.join(0.05)
-    assert isinstance(found[0], Limit)
+    assert isinstance(found[0], kind)
     assert no_faults.counts() == {}
 
 
@@ -181,6 +199,24 @@ FAULTS = (
     "assert False",
     "import queue; queue.Queue().get_nowait()",
 )
+
+
+def test_the_error_of_a_function_of_c_is_no_interruption():
+    """Such as psycopg2's of a closed connection: no frame tells of a function of C."""
+    kind = type("InterfaceError", (Exception,), {"__module__": "psycopg2"})
+    # What has no frame of its own: the throw of a generator of ours.
+    text = """
+def wait():
+    yield
+def run(error, absorb=faults.absorb_any):
+    try:
+        wait().throw(error)
+    except Exception as found:
+        absorb("test", found)
+"""
+    ours(text)(kind("connection already closed"))
+    with pytest.raises(Titled):
+        ours(text)(Titled())
 
 
 @pytest.mark.parametrize("statement", FAULTS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.bench import report
 from otel_fastpath.tools.bench.arguments import SERVERS
 from otel_fastpath.tools.bench.leg import FASTPATH, LEGS, STOCK
@@ -30,8 +31,9 @@ _ROUNDS: Final = 2
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    if (options.rounds is not None and options.rounds < 1) or options.cycles < 1:
-        raise UsageError("--rounds and --cycles: expected numbers from 1 upwards")
+    for name, number in (("rounds", options.rounds), ("cycles", options.cycles)):
+        if number is not None and number < 1:
+            raise UsageError(f"--{name} {number}: expected a number from 1 upwards")
     if options.url:
         from otel_fastpath.tools.bench import service  # noqa: PLC0415  # another command, in fact
 
@@ -67,7 +69,7 @@ def _measure_and_write(
             show(total, total, "")
             log.seek(0)
             last = " / ".join(log.read().strip().splitlines()[-3:])
-            sys.stderr.write(f"otel-fastpath bench: {error}{f': {last}' if last else ''}\n")
+            complain(f"bench: {error}{f': {last}' if last else ''}")
             return int(Exit.NOT_MEASURED)
     show(total, total, "")
     facts = {**environment.facts(declare.DEFAULT_DISTRIBUTIONS), **report.loaded(loaded)}
@@ -146,7 +148,7 @@ def _list(operations: list[MeasuredOperation], options: argparse.Namespace, path
                 leg.ask("end")
                 sys.stdout.write(f"{operation.name}: {text}\n")
         except LegError as error:
-            sys.stderr.write(f"otel-fastpath bench: {error}\n")
+            complain(f"bench: {error}")
             return int(Exit.NOT_MEASURED)
         finally:
             leg.stop()

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.bench import saving
 from otel_fastpath.tools.bench.turns import WAYS, Turn, Turns
 from otel_fastpath.tools.budget import declare, environment
@@ -56,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
                     turns[way].append(running.turn(way))
             except ProgramError as error:
                 show(total, total, "")
-                lines = [": ".join(filter(None, (way, str(error)))), *running.notes()]
-                sys.stderr.write("".join(f"otel-fastpath bench: {line}\n" for line in lines))
+                for line in (": ".join(filter(None, (way, str(error)))), *running.notes()):
+                    complain(f"bench: {line}")
                 return int(Exit.NOT_MEASURED)
             show(total, total, "")
             notes = (_set_up(running), *running.notes())
@@ -79,16 +80,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _command(options: argparse.Namespace) -> tuple[str, ...]:
-    parts = urlsplit(options.url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"--url {options.url}: expected a URL such as http://127.0.0.1:8000/orders")
+    expected = "expected a URL such as http://127.0.0.1:8000/orders"
+    try:
+        parts = urlsplit(options.url)
+        is_whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UsageError(f"--url {options.url}: {expected}: {error}") from None
+    if not is_whole:
+        raise UsageError(f"--url {options.url}: {expected}")
     if not is_here(parts.hostname):
         raise UsageError(f"--url {options.url}: expected a URL of this machine, such as http://127.0.0.1:8000/orders")
     command = without_dashes(options.command)
     if not command:
         raise UsageError("--url: expected the command that starts the service, e.g. uvicorn app:app")
-    if options.clients < 1 or not options.seconds > 0:
-        raise UsageError("--clients and --seconds: expected numbers above 0")
+    for name, number in (("clients", options.clients), ("seconds", options.seconds)):
+        if not number > 0:
+            raise UsageError(f"--{name} {number:g}: expected a number above 0")
     if why := cpu.why_not():
         raise UsageError(f"--url: {why}")
     return command

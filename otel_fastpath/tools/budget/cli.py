@@ -141,12 +141,13 @@ def declaration_of(options: argparse.Namespace) -> Declaration:
 
 def run_guarded(run: Callable[[], int]) -> int:
     """Run a command; a mistake in its arguments or the declaration gives one line and status 2."""
-    from otel_fastpath.tools.budget import base, declare, results  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.status.exchange import complain  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.tools.budget import base, declare, results  # noqa: PLC0415  # likewise
 
     try:
         return run()
     except (UsageError, declare.DeclarationError, base.BaseError) as error:
-        sys.stderr.write(f"otel-fastpath: {error}\n")
+        complain(error)
         return int(results.Exit.USAGE)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")

@@ -80,6 +80,10 @@ class Program:
             ProgramError: It cannot be started, or is not ready in time.
         """
         environment = surroundings(os.environ, leg, endpoint)
+        if shutil.which(self.command[0], path=environment["PATH"]) is None:
+            # The launcher would fail with a traceback.
+            name = self.command[0] or repr("")
+            raise ProgramError(f"{name}: no such program")
         if leg == FASTPATH and self.is_added:
             environment[ADD] = "1"
         launcher = [] if leg == BARE else self._launcher(environment)

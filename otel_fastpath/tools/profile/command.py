@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import settings
+from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.budget.outputs import UsageError
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
 from otel_fastpath.tools.common.program import redirected, stop
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             outputs.write(options, analysis.report(recordings), samples.samples(recordings))
             return status
     except (UsageError, AllowError, remote.RemoteError) as error:
-        sys.stderr.write(f"otel-fastpath: {error}\n")
+        complain(error)
         return _USAGE
     except KeyboardInterrupt:
         # The second one: nobody wants to wait for a report.
@@ -170,7 +171,7 @@ def _read(folder: Path) -> list[Recording]:
         try:
             recording = Recording.read(path)
         except (OSError, ValueError) as error:
-            sys.stderr.write(f"otel-fastpath: {error}\n")
+            complain(error)
             continue
         if recording.samples or recording.others:
             found.append(recording)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.budget.outputs import UsageError, write
 from otel_fastpath.tools.budget.results import Exit
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
@@ -126,5 +127,6 @@ def _program(options: argparse.Namespace, loopback: Loopback) -> Program:
 
 
 def _nothing(why: str, notes: tuple[str, ...]) -> int:
-    sys.stderr.write("".join(f"otel-fastpath: {line}\n" for line in (why, *notes)))
+    for line in (why, *notes):
+        complain(line)
     return int(Exit.NOT_MEASURED)

@@ -186,6 +186,9 @@ class Alarmed(Interrupted):
         outcome = self.host.outcomes[name]
         if outcome == self.without.outcomes.get(name):
             self._note("in a finalizer" if self._is_finalizers() else swallowed_by(self.handling.where), name)
+        elif "Limit" not in outcome:
+            # A library's own error, or one of ours in the place of the limit.
+            self._note("another error", f"{name}: {outcome[:300]}")
         if name in self.host.moved and name not in self.without.moved:
             self._note("current", name)
         self._judge_open(name)

@@ -128,7 +128,8 @@ def test_the_list_says_what_would_be_measured(project, monkeypatch):
     ("arguments", "message"),
     [
         (("--only", "none"), "--only none: expected one of 18 names such as "),
-        (("--rounds", "0"), "--rounds and --cycles: expected"),
+        (("--rounds", "0"), "--rounds 0: expected"),
+        (("--cycles", "-1"), "--cycles -1: expected"),
     ],
 )
 def test_usage(project, arguments, message):

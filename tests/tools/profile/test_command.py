@@ -150,6 +150,7 @@ def test_a_set_up_of_opentelemetry_that_fails_is_the_reason(folder):
         (["-m"], "-m: expected the name of a module"),
         (["missing.py"], "missing.py: no such file"),
         (["no-such-program"], "no-such-program: no such program"),
+        (["no\x1bprogram"], "no\\x1bprogram: no such program"),
         (["--seconds", "0", "shop.py"], "0: expected a number of seconds above 0"),
         (["--seconds", "nan", "shop.py"], "nan: expected a number of seconds above 0"),
         (["--requests", "-1", "shop.py"], "-1: expected a number from 1 upwards"),

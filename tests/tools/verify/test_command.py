@@ -155,6 +155,16 @@ def test_a_program_that_fails_is_an_error(verify):
     assert (status, report["differences"]) == (4, [])
 
 
+@pytest.mark.parametrize(("name", "shown"), [("", "''"), ("/", "/"), ("no\x1bprogram", "no\\x1bprogram")])
+def test_a_program_that_is_not_there_is_named(name, shown):
+    """In one line: `opentelemetry-instrument` would fail with a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "otel_fastpath", "verify", name], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (4, f"otel-fastpath: {shown}: no such program\n")
+
+
 def test_what_a_program_tries_to_reach_is_named(verify):
     """And refused."""
     status, report, errors = verify(program=VENDOR)
