@@ -16,6 +16,7 @@ from django.utils import translation
 
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.stock import has_own, own_methods
 
 # Converters of the application may look into a database; where they are not known, nothing is kept.
 _custom_converters: Final[Any] = getattr(converters, "REGISTERED_CONVERTERS", True)
@@ -27,7 +28,8 @@ _PATH, _LANGUAGE, _CODE = range(3)
 _ROUTES: Final = (URLPattern, URLResolver)
 _PATTERNS: Final = (RoutePattern, RegexPattern)
 _deciding: Final[dict[Any, int]] = {}
-_get_host: Final = WSGIRequest.get_host
+# What is kept of a request's host and URL follows from these.
+_METHODS: Final = own_methods({WSGIRequest: ("get_host", "build_absolute_uri")})
 # Where Django keeps the settings that were read; reading one as an attribute takes 3,000 instructions.
 _settings: Final[dict[str, Any]] = object.__getattribute__(settings, "__dict__")
 _MISSING: Final = object()
@@ -97,7 +99,7 @@ def _of_match(match: Any) -> str:
 
 def key_of_url(request: Any) -> tuple[Any, ...] | None:
     """What `build_absolute_uri("?")` follows from; None: that is not known."""
-    if type(request) is not WSGIRequest or _setting("USE_X_FORWARDED_HOST") or _setting("SECURE_PROXY_SSL_HEADER"):
+    if _setting("USE_X_FORWARDED_HOST") or _setting("SECURE_PROXY_SSL_HEADER") or not has_own(request, _METHODS):
         return None
     get = request.META.get
     return get("wsgi.url_scheme"), get("HTTP_HOST"), get("SERVER_NAME"), get("SERVER_PORT"), request.path
@@ -107,7 +109,7 @@ def is_refused(request: Any) -> bool:
     """Whether Django refuses the host of a request."""
     key = None
     host = request.META.get("HTTP_HOST")
-    if type(request).get_host is _get_host and type(host) is str and not _setting("USE_X_FORWARDED_HOST"):
+    if type(host) is str and not _setting("USE_X_FORWARDED_HOST") and has_own(request, _METHODS):
         key = (host, _setting("DEBUG"), *_setting("ALLOWED_HOSTS"))
         if key in _accepted:
             return False
