@@ -17,6 +17,9 @@ cdef class App:
     cdef public object exclusions
     cdef public object response_hook
     cdef public object wsgi_app
+    cpdef FlaskRequest prepare(self, dict environ)
+
+cpdef _chosen(object app, object environ)
 
 cdef class FlaskRequest(ServerRequest):
     cdef public App app
