@@ -23,7 +23,6 @@ from otel_fastpath.http.asgi.headers import HOST, USER_AGENT, first_host, read, 
 from otel_fastpath.http.asgi.requests import PLACE, AsgiRequest
 from otel_fastpath.http.asgi.shapes import Description, ScopeShape
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
-from otel_fastpath.http.exclusions import excludes
 from otel_fastpath.http.scopes import detach_token
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, choose
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, keep_plan, plan_of
@@ -214,7 +213,8 @@ def _chosen(middleware: Any, scope: Any) -> Any:
     if is_suppressed() or scope["type"] not in {"http", "websocket"}:
         return WITHOUT
     urls = middleware.excluded_urls
-    if excludes(urls):
+    # FastAPI's middleware has a list even if nothing is excluded.
+    if urls and (type(urls) is not ExcludeList or urls._excluded_urls):
         find = urls._regex.search if type(urls) is ExcludeList else getattr(urls, "url_disabled", None)
         if find is None:
             # Such as a list: stock's code raises the error.

@@ -15,6 +15,7 @@ from otel_fastpath.http.servers.parents import start
 from otel_fastpath.http.servers.responses import record_error
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current, with_span
+from otel_fastpath.trace.spans.identity import Dropped
 from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ class Activation:
 
     def end(self) -> None:
         """End the span, once."""
-        if self.span is None or self._is_ended:
+        # To end one that was dropped does nothing.
+        if self.span is None or self._is_ended or isinstance(self.span, Dropped):
             return
         try:
             end_span(self.span, _PLACE)
