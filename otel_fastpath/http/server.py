@@ -1,8 +1,8 @@
 """What a request means for each HTTP server: it is counted, has a span that is the current one, and is measured.
 
-A library's class says what is only its own. `choose` decides how a request is served, and `try_start` starts its span;
-an error in them leaves it to stock's own code. Each step is done once, and `end` does what was not done yet: a time
-limit may arrive between any two of them. Plain Python; compiled as `server_c`.
+A library's class says what is only its own. `RequestChooser` decides how a request is served, `try_start` starts its
+span; an error in them leaves it to stock's own code. Each step is done once, and `end` does what was not done yet: a
+time limit may arrive between any two of them. Plain Python; compiled as `server_c`.
 """
 
 from __future__ import annotations
@@ -145,19 +145,33 @@ def put_captured(span: Any, variable: Any, collect: Callable[..., dict[str, Any]
     return False
 
 
-def choose(place: str, find: Callable[..., Any], server: Any, request: Any) -> Any:
-    """How to serve a request: what `find` returns, or what follows from its error.
+class RequestChooser:
+    """Decides how each request is served; the class of a library has `find`.
 
     Args:
         place: The place to report.
-        find: Returns a `ServerRequest` that is not started yet, or how to serve this one without.
-        server: What serves the request.
-        request: The request, as the library has it.
     """
-    try:
-        return find(server, request)
-    except Exception as error:
-        return serve_instead(place, error)
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def choose(self, server: Any, request: Any) -> Any:
+        """What `find` returns; after an error, how to serve the request without it."""
+        try:
+            return self.find(server, request)
+        except Exception as error:
+            return serve_instead(self._place, error)
+
+    def find(self, server: Any, request: Any) -> Any:
+        """A `ServerRequest` that is not started yet, or how to serve this request without one.
+
+        Args:
+            server: What serves the request.
+            request: The request, as the library has it.
+        """
+        raise NotImplementedError
 
 
 def serve_instead(place: str, error: BaseException) -> Any:

@@ -25,5 +25,9 @@ cdef class ServerRequest(ResponseTelemetry):
 
 cpdef dict collected(object collect, object request, object mode)
 cpdef bint put_captured(object span, object variable, object collect, object headers) except -1
-cpdef choose(object place, object find, object server, object request)
+cdef class RequestChooser:
+    cdef object _place
+    cdef choose(self, object server, object request)
+    cdef find(self, object server, object request)
+
 cpdef serve_instead(object place, object error)

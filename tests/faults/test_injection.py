@@ -235,7 +235,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ),
         ("http/aiohttp_server/requests.py", {"AiohttpRequest.answer", "AiohttpRequest.fail"}),
         ("http/server.py", {f"ServerRequest.{name}" for name in ("try_start", "count", "uncount", "measure", "end")}),
-        ("http/server.py", {"choose", "serve_instead"}),
+        ("http/server.py", {"RequestChooser.choose", "serve_instead"}),
         (
             "http/servers/activations.py",
             {

@@ -21,7 +21,7 @@ from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions, is_suppressed, needs_redaction
 from otel_fastpath.http.exclusions import excludes
 from otel_fastpath.http.propagators import w3c_reader
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, ServerRequest, choose, collected, put_captured
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, collected, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShape
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels, keep_plan, plan_of
@@ -44,7 +44,7 @@ def make_middleware(twin: Callable[..., Any], *, _tracer: Any) -> Callable[..., 
     """Make the middleware function; the arguments are a copy of stock's, and the variable of that."""
 
     async def middleware(request: Any, handler: Any) -> Any:
-        chosen = choose(_PLACE, _chosen, _tracer, request)
+        chosen = _requests.choose(_tracer, request)
         if type(chosen) is AiohttpRequest:
             begun: AiohttpRequest = chosen
             try:
@@ -68,21 +68,29 @@ def make_middleware(twin: Callable[..., Any], *, _tracer: Any) -> Callable[..., 
     return middleware
 
 
-def _chosen(tracer: Any, request: Any) -> Any:
-    """An `AiohttpRequest`, not begun yet, or how to serve it without."""
-    urls = stock._excluded_urls
-    if tracer is None or urls is None or not _stock_functions.hold():
-        # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
-        return LEFT_TO_STOCK
-    if is_suppressed() or (excludes(urls) and urls.url_disabled(request.url.path)):
-        return WITHOUT
-    active, mode = stock.active_requests_counter, stock._sem_conv_opt_in_mode
-    old, new = stock.duration_histogram_old, stock.duration_histogram_new
-    plan = plan_of(stock, active, old, new, mode)
-    if plan is None:
-        # The instrumentation's module has its instruments.
-        plan = keep_plan(InstrumentationPlan(active, old, new, mode), stock)
-    return plan.request(tracer, request)
+class _AiohttpRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, tracer: Any, request: Any) -> Any:
+        """An `AiohttpRequest`, not begun yet, or how to serve it without."""
+        urls = stock._excluded_urls
+        if tracer is None or urls is None or not _stock_functions.hold():
+            # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
+            return LEFT_TO_STOCK
+        if is_suppressed() or (excludes(urls) and urls.url_disabled(request.url.path)):
+            return WITHOUT
+        active, mode = stock.active_requests_counter, stock._sem_conv_opt_in_mode
+        old, new = stock.duration_histogram_old, stock.duration_histogram_new
+        plan = plan_of(stock, active, old, new, mode)
+        if plan is None:
+            # The instrumentation's module has its instruments.
+            plan = keep_plan(InstrumentationPlan(active, old, new, mode), stock)
+        return plan.request(tracer, request)
+
+
+_requests = _AiohttpRequests(_PLACE)
 
 
 class InstrumentationPlan(ApplicationMetrics):

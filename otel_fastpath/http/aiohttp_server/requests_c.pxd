@@ -5,13 +5,16 @@ from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape
 from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, RequestLabels
-from otel_fastpath.http.server_c cimport ServerRequest
+from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
 cdef StockFunctions _collecting
 cdef StockFunctions _stock_functions
 
-@cython.locals(plan=InstrumentationPlan)
-cpdef _chosen(object tracer, object request)
+cdef class _AiohttpRequests(RequestChooser):
+    @cython.locals(plan=InstrumentationPlan)
+    cdef find(self, object tracer, object request)
+
+cdef _AiohttpRequests _requests
 
 cdef class InstrumentationPlan(ApplicationMetrics):
     cdef dict _shapes

@@ -24,7 +24,7 @@ from otel_fastpath.http.asgi.requests import PLACE, AsgiRequest
 from otel_fastpath.http.asgi.shapes import Description, ScopeShape
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.scopes import detach_token
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, choose
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, keep_plan, plan_of
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.http.stock_sources import sources
@@ -178,7 +178,7 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     async def __call__(self: Any, scope: Any, receive: Any, send: Any) -> Any:  # noqa: N807  # the name is in stack traces
-        chosen = choose(PLACE, _chosen, self, scope)
+        chosen = _requests.choose(self, scope)
         if type(chosen) is AsgiRequest:
             request: AsgiRequest = chosen
             try:
@@ -206,25 +206,34 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _chosen(middleware: Any, scope: Any) -> Any:
-    """An `AsgiRequest`, the context to serve it in without a span, or how to serve it without."""
-    if type(scope) is not dict or not _stock_functions.hold():
-        return LEFT_TO_STOCK
-    if is_suppressed() or scope["type"] not in {"http", "websocket"}:
-        return WITHOUT
-    urls = middleware.excluded_urls
-    # FastAPI's middleware has a list even if nothing is excluded.
-    if urls and (type(urls) is not ExcludeList or urls._excluded_urls):
-        find = urls._regex.search if type(urls) is ExcludeList else getattr(urls, "url_disabled", None)
-        if find is None:
-            # Such as a list: stock's code raises the error.
+class _AsgiRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, middleware: Any, scope: Any) -> Any:
+        """An `AsgiRequest`, the context to serve it in without a span, or how to serve it without."""
+        if type(scope) is not dict or not _stock_functions.hold():
             return LEFT_TO_STOCK
-        if find(_url(scope)):
+        if is_suppressed() or scope["type"] not in {"http", "websocket"}:
             return WITHOUT
-    found = read(scope.get("headers") or ())
-    if _is_idle(middleware):
-        return _without_sdk(scope, found)
-    return _request(middleware, scope, found)
+        urls = middleware.excluded_urls
+        # FastAPI's middleware has a list even if nothing is excluded.
+        if urls and (type(urls) is not ExcludeList or urls._excluded_urls):
+            is_stock = type(urls) is ExcludeList
+            if not is_stock and not hasattr(urls, "url_disabled"):
+                # Such as a list: stock's code raises the error.
+                return LEFT_TO_STOCK
+            url = _url(scope)
+            if urls._regex.search(url) if is_stock else urls.url_disabled(url):
+                return WITHOUT
+        found = read(scope.get("headers") or ())
+        if _is_idle(middleware):
+            return _without_sdk(scope, found)
+        return _request(middleware, scope, found)
+
+
+_requests = _AsgiRequests(PLACE)
 
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:

@@ -4,6 +4,7 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.asgi.requests_c cimport AsgiRequest
 from otel_fastpath.http.asgi.shapes_c cimport Description, ScopeShape
+from otel_fastpath.http.server_c cimport RequestChooser
 from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics
 
 cdef dict _asgi_globals
@@ -34,8 +35,12 @@ cdef dict _known_module(object details)
 
 cdef _decodable(dict scope, dict found)
 
-@cython.locals(found=dict)
-cpdef _chosen(object middleware, object scope)
+cdef class _AsgiRequests(RequestChooser):
+    @cython.locals(found=dict)
+    cdef find(self, object middleware, object scope)
+
+cdef _AsgiRequests _requests
+
 @cython.locals(plan=MiddlewarePlan, shape=ScopeShape, about=Description, request=AsgiRequest)
 cdef _request(object middleware, dict scope, dict found)
 cdef bint _is_idle(object middleware) except -1

@@ -14,7 +14,7 @@ from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
 from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
 from otel_fastpath.http.exclusions import Exclusions, excludes
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, ServerRequest, choose, put_captured
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured
 from otel_fastpath.http.servers.activations import OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes
 from otel_fastpath.http.servers.server_metrics import keep_plan, plan_of
@@ -145,33 +145,45 @@ class DjangoPlan(EnvironShapes):
         self.names_spans = inherits(type(middleware), _Middleware, ("_get_span_name",))
 
 
-def _chosen(middleware: Any, request: Any) -> Any:
-    """A `DjangoRequest`, not started yet, or how to serve it without."""
-    if not (is_wsgi(request) and _beginning.hold() and _ending.hold()):
-        return LEFT_TO_STOCK
-    # Stock asks Django, too, and has no telemetry then: anybody may send any host.
-    if is_refused(request):
-        return WITHOUT
-    active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
-    old, new, urls = middleware._duration_histogram_old, middleware._duration_histogram_new, middleware._excluded_urls
-    plan = plan_of(middleware, active, old, new, mode)
-    if plan is None or plan.exclusions.urls is not urls:
-        plan = keep_plan(DjangoPlan(middleware, urls, active, old, new, mode), middleware)
-    url = partial(request.build_absolute_uri, "?")
-    if excludes(urls) and plan.exclusions.is_excluded(key_of_url(request), url):
-        return WITHOUT
-    request._otel_start_time = time()
-    shape, attributes = plan.look(request.META)
-    begun = DjangoRequest.__new__(DjangoRequest)
-    begun.prepare(plan, shape.labels, OpenActivation())
-    begun.middleware, begun.request, begun.attributes = middleware, request, attributes
-    begun.path, begun.exception = attributes.get(HTTP_TARGET), None
-    # Another middleware may have set another method.
-    if plan.names_spans and shape.method and shape.method == request.method:
-        begun.name = name_of(request, shape.method)
-    else:
-        begun.name = middleware._get_span_name(request)
-    return begun
+class _DjangoRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, middleware: Any, request: Any) -> Any:
+        """A `DjangoRequest`, not started yet, or how to serve it without."""
+        if not (is_wsgi(request) and _beginning.hold() and _ending.hold()):
+            return LEFT_TO_STOCK
+        # Stock asks Django, too, and has no telemetry then: anybody may send any host.
+        if is_refused(request):
+            return WITHOUT
+        active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
+        old, new, urls = (
+            middleware._duration_histogram_old,
+            middleware._duration_histogram_new,
+            middleware._excluded_urls,
+        )
+        plan = plan_of(middleware, active, old, new, mode)
+        if plan is None or plan.exclusions.urls is not urls:
+            plan = keep_plan(DjangoPlan(middleware, urls, active, old, new, mode), middleware)
+        url = partial(request.build_absolute_uri, "?")
+        if excludes(urls) and plan.exclusions.is_excluded(key_of_url(request), url):
+            return WITHOUT
+        request._otel_start_time = time()
+        shape, attributes = plan.look(request.META)
+        begun = DjangoRequest.__new__(DjangoRequest)
+        begun.prepare(plan, shape.labels, OpenActivation())
+        begun.middleware, begun.request, begun.attributes = middleware, request, attributes
+        begun.path, begun.exception = attributes.get(HTTP_TARGET), None
+        # Another middleware may have set another method.
+        if plan.names_spans and shape.method and shape.method == request.method:
+            begun.name = name_of(request, shape.method)
+        else:
+            begun.name = middleware._get_span_name(request)
+        return begun
+
+
+_requests = _DjangoRequests(_PLACE)
 
 
 def process_request(original: Any, middleware: Any, request: Any) -> Any:
@@ -182,7 +194,7 @@ def process_request(original: Any, middleware: Any, request: Any) -> Any:
         middleware: The middleware.
         request: Django's request.
     """
-    begun = choose(_PLACE, _chosen, middleware, request)
+    begun = _requests.choose(middleware, request)
     if type(begun) is DjangoRequest:
         try:
             begun = begun.try_start(_PLACE)

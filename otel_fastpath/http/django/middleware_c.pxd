@@ -4,7 +4,7 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.server_c cimport ServerRequest
+from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
 cdef object stock
 cdef StockFunctions _beginning
@@ -27,8 +27,11 @@ cdef class DjangoPlan(EnvironShapes):
     cdef object exclusions
     cdef bint names_spans
 
-@cython.locals(plan=DjangoPlan, begun=DjangoRequest, shape=EnvironShape)
-cpdef _chosen(object middleware, object request)
+cdef class _DjangoRequests(RequestChooser):
+    @cython.locals(plan=DjangoPlan, begun=DjangoRequest, shape=EnvironShape)
+    cdef find(self, object middleware, object request)
+
+cdef _DjangoRequests _requests
 
 cpdef process_request(object original, object middleware, object request)
 

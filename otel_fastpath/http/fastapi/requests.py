@@ -16,7 +16,7 @@ from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.fastapi.bound_instruments import ApplicationInstruments, instruments_of
 from otel_fastpath.http.fastapi.scope_attributes import query_of, read, server_attributes
 from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_provider
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, choose
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.messages import MessageRequest
 from otel_fastpath.http.stock_functions import STOCK
@@ -236,7 +236,9 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     async def __call__(  # noqa: N807  # the name is in stack traces
         self: Any, *, app: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool = False
     ) -> None:
-        chosen = choose(_PLACE, _chosen_below_middleware if legacy_otel else _chosen, self, scope)
+        # Where the stock instrumentation is in charge of the application, FastAPI only asks whether it is excluded.
+        is_idle = legacy_otel and self.config["exclude"] is None
+        chosen = WITHOUT if is_idle else _requests.choose(self, scope)
         if type(chosen) is FastapiRequest:
             request: FastapiRequest = chosen
             try:
@@ -257,21 +259,20 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _chosen(own: Any, scope: Any) -> Any:
-    """A `FastapiRequest`, not started yet, or how to serve it without."""
-    config = own.config
-    if _is_left(config, scope):
-        return LEFT_TO_STOCK
-    tracing, metering, logging = tracing_provider(config), is_metering(config, scope), is_logging(config)
-    if tracing is None and not metering and not logging:
-        return WITHOUT
-    return FastapiRequest(own, scope, tracing, metering, logging)
+class _FastapiRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, own: Any, scope: Any) -> Any:
+        """A `FastapiRequest`, not started yet, or how to serve it without."""
+        config = own.config
+        if config["exclude"] is not None or type(scope) is not dict or not _stock_functions.hold():
+            return LEFT_TO_STOCK
+        tracing, metering, logging = tracing_provider(config), is_metering(config, scope), is_logging(config)
+        if tracing is None and not metering and not logging:
+            return WITHOUT
+        return FastapiRequest(own, scope, tracing, metering, logging)
 
 
-def _chosen_below_middleware(own: Any, scope: Any) -> Any:
-    """How to serve a request where the stock instrumentation is in charge of the application."""
-    return LEFT_TO_STOCK if _is_left(own.config, scope) else WITHOUT
-
-
-def _is_left(config: Any, scope: Any) -> bool:
-    return config["exclude"] is not None or type(scope) is not dict or not _stock_functions.hold()
+_requests = _FastapiRequests(_PLACE)

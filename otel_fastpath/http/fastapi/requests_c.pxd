@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.fastapi.bound_instruments_c cimport ApplicationInstruments
+from otel_fastpath.http.server_c cimport RequestChooser
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.messages_c cimport MessageRequest
 
@@ -35,6 +36,7 @@ cdef class FastapiRequest(MessageRequest):
     cdef bint _put_outcome(self, dict attributes, object error) except -1
     cdef _forget(self)
 
-cpdef _chosen(object own, object scope)
-cpdef _chosen_below_middleware(object own, object scope)
-cdef bint _is_left(object config, object scope) except -1
+cdef class _FastapiRequests(RequestChooser):
+    cdef find(self, object own, object scope)
+
+cdef _FastapiRequests _requests

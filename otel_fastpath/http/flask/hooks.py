@@ -14,7 +14,7 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 
 from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.exclusions import Exclusions, excludes
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, ServerRequest, choose, put_captured, serve_instead
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured, serve_instead
 from otel_fastpath.http.servers.activations import Activation, OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
@@ -58,7 +58,7 @@ def _shapes(*instruments: Any) -> EnvironShapes:
     return EnvironShapes(otel_wsgi, "collect_request_attributes", COLLECTING["flask"], *instruments)
 
 
-class App:
+class App(RequestChooser):
     """In the place of the function `_wrapped_app` of an application; its arguments are the variables of that function.
 
     Args:
@@ -80,6 +80,7 @@ class App:
         sem_conv_opt_in_mode: Any,
         **_others: Any,
     ) -> None:
+        RequestChooser.__init__(self, _PLACE)
         self._twin = twin
         self.wsgi_app = wsgi_app
         instruments = active_requests_counter, duration_histogram_old, duration_histogram_new
@@ -89,24 +90,21 @@ class App:
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         """Serve a request."""
-        chosen = choose(_PLACE, _chosen, self, environ)
+        chosen = self.choose(None, environ)
         if type(chosen) is FlaskRequest:
             request = chosen
             request.start_response = start_response
             return request.serve()
         return self.wsgi_app(environ, start_response) if chosen is WITHOUT else self._twin(environ, start_response)
 
-    def prepare(self, environ: dict[str, Any]) -> FlaskRequest:
-        """The request, not begun yet."""
+    def find(self, _server: Any, environ: Any) -> Any:
+        """A `FlaskRequest`, or `LEFT_TO_STOCK`."""
+        if type(environ) is not dict or not _request.hold():
+            return LEFT_TO_STOCK
         request = FlaskRequest.__new__(FlaskRequest)
         request.prepare(self._shapes, self._shapes.labels_of(environ), None)
         request.app, request.environ, request.is_traced = self, environ, True
         return request
-
-
-def _chosen(app: Any, environ: Any) -> Any:
-    """A `FlaskRequest`, or `LEFT_TO_STOCK`."""
-    return app.prepare(environ) if type(environ) is dict and _request.hold() else LEFT_TO_STOCK
 
 
 class FlaskRequest(ServerRequest):

@@ -53,9 +53,9 @@ class MessageRequest(ServerRequest):
         except Exception as error:
             faults.absorb_any(_PLACE, error)
         try:
-            more = self.final.get(kind) if type(kind) is str else None
-            # A request whose last message is missed has its exception twice.
-            return more is not None and not (more in message and message[more])  # noqa: RUF019  # no call that may fail
+            # A request whose last message is missed has its exception twice: there is no call that may fail.
+            more = self.final[kind] if type(kind) is str and kind in self.final else None
+            return more is not None and not (more in message and message[more])  # noqa: RUF019
         except Exception as error:
             faults.absorb_any(_PLACE, error)
             return False

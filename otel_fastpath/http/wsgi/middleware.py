@@ -12,7 +12,7 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.http.conventions import StockFunctions
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, ServerRequest, choose, put_captured
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
 from otel_fastpath.http.servers.server_metrics import keep_plan, plan_of
@@ -38,7 +38,7 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
         environ: As for the method.
         start_response: Likewise.
     """
-    chosen = choose(_PLACE, _chosen, middleware, environ)
+    chosen = _requests.choose(middleware, environ)
     if type(chosen) is WsgiRequest:
         request = chosen
         request.start_response = start_response
@@ -54,25 +54,33 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
     )
 
 
-def _chosen(middleware: Any, environ: Any) -> Any:
-    """A `WsgiRequest`, not started yet, or `LEFT_TO_STOCK`."""
-    # Custom mappings are not valid in WSGI.
-    if type(environ) is not dict or not _stock_functions.hold():
-        return LEFT_TO_STOCK
-    active, mode = middleware.active_requests_counter, middleware._sem_conv_opt_in_mode
-    old, new = middleware.duration_histogram_old, middleware.duration_histogram_new
-    shapes = plan_of(middleware, active, old, new, mode)
-    if shapes is None:
-        if not inherits(type(middleware), stock.OpenTelemetryMiddleware, ("_create_start_response",)):
+class _WsgiRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, middleware: Any, environ: Any) -> Any:
+        """A `WsgiRequest`, not started yet, or `LEFT_TO_STOCK`."""
+        # Custom mappings are not valid in WSGI.
+        if type(environ) is not dict or not _stock_functions.hold():
             return LEFT_TO_STOCK
-        shapes = EnvironShapes(stock, "collect_request_attributes", COLLECTING["wsgi"], active, old, new, mode)
-        keep_plan(shapes, middleware)
-    shape, attributes = shapes.look(environ)
-    request = WsgiRequest.__new__(WsgiRequest)
-    request.prepare(shapes, shape.labels, Activation())
-    request.attributes, request.method = attributes, shape.method
-    request.middleware, request.environ, request.hook = middleware, environ, middleware.response_hook
-    return request
+        active, mode = middleware.active_requests_counter, middleware._sem_conv_opt_in_mode
+        old, new = middleware.duration_histogram_old, middleware.duration_histogram_new
+        shapes = plan_of(middleware, active, old, new, mode)
+        if shapes is None:
+            if not inherits(type(middleware), stock.OpenTelemetryMiddleware, ("_create_start_response",)):
+                return LEFT_TO_STOCK
+            shapes = EnvironShapes(stock, "collect_request_attributes", COLLECTING["wsgi"], active, old, new, mode)
+            keep_plan(shapes, middleware)
+        shape, attributes = shapes.look(environ)
+        request = WsgiRequest.__new__(WsgiRequest)
+        request.prepare(shapes, shape.labels, Activation())
+        request.attributes, request.method = attributes, shape.method
+        request.middleware, request.environ, request.hook = middleware, environ, middleware.response_hook
+        return request
+
+
+_requests = _WsgiRequests(_PLACE)
 
 
 class WsgiRequest(ServerRequest):

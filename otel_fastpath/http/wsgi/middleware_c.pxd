@@ -4,15 +4,18 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.server_c cimport ServerRequest
+from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
 cdef StockFunctions _stock_functions
 
 @cython.locals(request=WsgiRequest)
 cpdef serve(object original, object middleware, object environ, object start_response)
 
-@cython.locals(shapes=EnvironShapes, shape=EnvironShape, request=WsgiRequest)
-cpdef _chosen(object middleware, object environ)
+cdef class _WsgiRequests(RequestChooser):
+    @cython.locals(shapes=EnvironShapes, shape=EnvironShape, found=WsgiRequest)
+    cdef find(self, object middleware, object environ)
+
+cdef _WsgiRequests _requests
 
 cdef class WsgiRequest(ServerRequest):
     cdef public dict attributes

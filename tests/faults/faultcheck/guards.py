@@ -64,6 +64,7 @@ _TRUSTED = {
     # They only read and write fields of one object.
     "trace/context/scope.py": {"_try_leave", "is_inert"},
     "metrics/instruments/exemplars.py": {"_take"},
+    "http/fastapi/requests.py": {"FastapiRequest.announce"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
     "trace/context/patches_propagation.py": {"fast"},
 }
@@ -103,6 +104,7 @@ _HOLDERS = {
             ("django/middleware", "DjangoRequest"),
         )
     ),
+    "_requests": (("http/server.py", "RequestChooser"),),
     "labels": (("http/servers/server_metrics.py", "RequestLabels"),),
     "activation": (("http/servers/activations.py", "Activation"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
