@@ -75,8 +75,9 @@ class ServerRequest(ResponseTelemetry):
             self.start()
         except Exception as error:
             instead = serve_instead(place, error)
-            # Stock's code makes a span of its own: one that has begun is not ended.
-            self.activation.span = None
+            if instead is LEFT_TO_STOCK:
+                # That makes a span of its own: one that has begun is not ended.
+                self.activation.span = None
             self.uncount()
             self.activation.leave(None)
             return instead

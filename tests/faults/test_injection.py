@@ -222,7 +222,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             {"AiohttpClientInstrumentation.start", "AiohttpClientInstrumentation.finish"},
         ),
         ("http/asgi/requests.py", {"AsgiRequest.uncount", "AsgiRequest.end"}),
-        ("http/servers/messages.py", {"MessageRequest.send", "MessageRequest.complete"}),
+        ("http/servers/asgi_messages.py", {"MessageRequest.send", "MessageRequest.complete"}),
         ("http/asgi/patches.py", {"route_of"}),
         (
             "http/django/middleware.py",

@@ -18,7 +18,7 @@ from otel_fastpath.http.asgi.headers import content_length, remote_context
 from otel_fastpath.http.scopes import enter_scope, exit_scope, make_scope
 from otel_fastpath.http.server import ServerRequest
 from otel_fastpath.http.servers.activations import Activation
-from otel_fastpath.http.servers.messages import MessageRequest
+from otel_fastpath.http.servers.asgi_messages import MessageRequest
 from otel_fastpath.http.servers.responses import code_of
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current, span_in

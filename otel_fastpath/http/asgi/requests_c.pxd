@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.http.asgi.shapes_c cimport Description, ScopeShape
 from otel_fastpath.http.server_c cimport ServerRequest
-from otel_fastpath.http.servers.messages_c cimport MessageRequest
+from otel_fastpath.http.servers.asgi_messages_c cimport MessageRequest
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, BoundOutcome
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram

@@ -18,7 +18,7 @@ from otel_fastpath.http.fastapi.scope_attributes import query_of, read, server_a
 from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_provider
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
 from otel_fastpath.http.servers.activations import Activation
-from otel_fastpath.http.servers.messages import MessageRequest
+from otel_fastpath.http.servers.asgi_messages import MessageRequest
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current

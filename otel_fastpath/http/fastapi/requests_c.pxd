@@ -5,7 +5,7 @@ from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.fastapi.bound_instruments_c cimport ApplicationInstruments
 from otel_fastpath.http.server_c cimport RequestChooser
 from otel_fastpath.http.servers.activations_c cimport Activation
-from otel_fastpath.http.servers.messages_c cimport MessageRequest
+from otel_fastpath.http.servers.asgi_messages_c cimport MessageRequest
 
 cdef StockFunctions _stock_functions
 cdef int _LOWEST_ERROR

@@ -1,6 +1,6 @@
 """A request in ASGI's form: its response is sent in messages, and its span ends with the last one.
 
-Plain Python; compiled as `messages_c`.
+Plain Python; compiled as `asgi_messages_c`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# C types for the compiled twin of messages.py.
+# C types for the compiled twin of asgi_messages.py.
 from otel_fastpath.http.server_c cimport ServerRequest
 
 cdef class MessageRequest(ServerRequest):
