@@ -166,9 +166,10 @@ class _DjangoRequests(RequestChooser):
         plan = plan_of(middleware, active, old, new, mode)
         if plan is None or plan.exclusions.urls is not urls:
             plan = keep_plan(DjangoPlan(middleware, urls, active, old, new, mode), middleware)
-        url = partial(request.build_absolute_uri, "?")
-        if excludes(urls) and plan.exclusions.is_excluded(key_of_url(request), url):
-            return WITHOUT
+        if excludes(urls):
+            url = partial(request.build_absolute_uri, "?")
+            if plan.exclusions.is_excluded(key_of_url(request), url):
+                return WITHOUT
         request._otel_start_time = time()
         shape, attributes = plan.look(request.META)
         begun = DjangoRequest.__new__(DjangoRequest)
