@@ -46,6 +46,7 @@ TWINS: Final = (
     "http.httpx.calls_c",
     "http.requests.hooks_c",
     "http.servers.activations_c",
+    "http.servers.asgi_messages_c",
     "http.servers.environs_c",
     "http.servers.parents_c",
     "http.servers.responses_c",
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from otel_fastpath.http.httpx import calls as http_httpx_calls
     from otel_fastpath.http.requests import hooks as http_requests_hooks
     from otel_fastpath.http.servers import activations as http_servers_activations
+    from otel_fastpath.http.servers import asgi_messages as http_servers_asgi_messages
     from otel_fastpath.http.servers import environs as http_servers_environs
     from otel_fastpath.http.servers import parents as http_servers_parents
     from otel_fastpath.http.servers import responses as http_servers_responses

@@ -32,6 +32,7 @@ from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.exclusions import search_of
 from otel_fastpath.http.stock_functions import client_stock
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.plans import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ BEGINNING = "the beginning of a call of an HTTP client"
 _END = "the end of a call of an HTTP client"
 
 
-class ClientInstrumentation:
+class ClientInstrumentation(Plan):
     """One set-up of a client's stock instrumentation.
 
     Args:

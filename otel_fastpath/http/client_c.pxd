@@ -3,10 +3,11 @@ import cython
 
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, CallShapes, ClientCall, ResponsePlan
+from otel_fastpath.patching.plans_c cimport Plan
 
 cdef object BEGINNING
 
-cdef class ClientInstrumentation:
+cdef class ClientInstrumentation(Plan):
     cdef StockFunctions _stock
     cdef public object captured_request
     cdef public object captured_response

@@ -1,4 +1,4 @@
-"""The patches of clients: functions of stock that put a closure in the place of a library's function."""
+"""The patches of clients, functions of stock that put a closure in the place of a library's function; and plans."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.stock_functions import client_stock
 from otel_fastpath.http.stock_sources import SHARED, imported, requires, sources
 from otel_fastpath.patching.outcome import call_guarded
@@ -29,6 +30,7 @@ def client_patch(
     further: tuple[str, ...] = (),
     helpers: tuple[str, ...] = ("redact_url", "sanitize_method"),
     stock: str = "",
+    undo: Callable[[], object] | None = None,
 ) -> Patch:
     """The patch of a function that runs for each call of a client, or makes those that do.
 
@@ -42,6 +44,7 @@ def client_patch(
         further: Further sources.
         helpers: Functions of `opentelemetry.util.http` that the instrumentation imports.
         stock: The function of stock whose calls the replacement stands for, if that is not the target.
+        undo: Forgets the plans.
     """
     return Patch(
         name=name,
@@ -53,6 +56,7 @@ def client_patch(
         stock=client_stock(stock or target),
         decorators=frozenset({"contextlib"}) if further else frozenset(),
         diversions=diversions,
+        undo=undo,
         budgets=(budget,),
     )
 
@@ -85,3 +89,8 @@ def diverting(
     # It may have instrumented before this.
     divert()
     return _instrument
+
+
+def forget_plans() -> None:
+    """Forget what is kept on the objects that serve requests: a patch of a server is removed."""
+    hot.http_servers_server_metrics.forget_plans()

@@ -3,8 +3,6 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 
-cdef object seen_through
-cdef object FunctionType
 cdef tuple _USUAL
 cdef W3C _reading
 cdef W3C _writing

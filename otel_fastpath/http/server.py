@@ -1,13 +1,14 @@
 """What a request means for each HTTP server: it is counted, has a span that is the current one, and is measured.
 
-A library's class says what is only its own. Each step is done once, and `end` does what was not done yet: a time limit
-may arrive between any two of them. Plain Python; compiled as `server_c`.
+A library's class says what is only its own. `RequestChooser` decides how a request is served, `try_start` starts its
+span; an error in them leaves it to stock's own code. Each step is done once, and `end` does what was not done yet: a
+time limit may arrive between any two of them. Plain Python; compiled as `server_c`.
 """
 
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.trace import SpanKind
 
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 _PLACE = "the metrics of a request"
 _SERVER = SpanKind.SERVER
+# How a request is served without a `ServerRequest`: by stock's own code, or without any telemetry.
+LEFT_TO_STOCK: Final = object()
+WITHOUT: Final = object()
 
 
 class ServerRequest(ResponseTelemetry):
     """A request that is being served; `prepare` is called before anything else.
 
     Attributes:
-        activation: The span as the current one; the library's own code makes it.
+        activation: The span as the current one.
         is_counted: Whether it is among the active requests.
         route: The route, for the metrics in new conventions; None if there is none.
         started: When it began.
@@ -44,22 +48,40 @@ class ServerRequest(ResponseTelemetry):
     started: float
     target: Any
 
-    def prepare(self, has_old: bool, has_new: bool, series: ApplicationMetrics, labels: RequestLabels) -> None:
+    def prepare(self, series: Any, labels: Any, activation: Any) -> None:
         """Set what is known of the request.
 
         Args:
-            has_old: Whether old conventions are reported.
-            has_new: Whether new conventions are reported.
-            series: The metrics.
-            labels: The attributes of the metrics.
+            series: The `ApplicationMetrics`; None: the library's class records its own.
+            labels: The `RequestLabels`; None: it is not counted.
+            activation: The `Activation`; None: other functions make the span.
         """
-        self.has_old, self.has_new = has_old, has_new
-        self.series, self.labels = series, labels
+        self.has_old = series is not None and series.has_old
+        self.has_new = series is not None and series.has_new
+        self.series, self.labels, self.activation = series, labels, activation
         self.is_counted = False
         self.code = self.error = None
         self.route = None
         self.target = None
         self.started = 0.0
+
+    def start(self) -> None:
+        """Start the span, and make it the current one: the library's own code."""
+        raise NotImplementedError
+
+    def try_start(self, place: str) -> Any:
+        """Start the span; return the request, or how to serve it without one after an error."""
+        try:
+            self.start()
+        except Exception as error:
+            instead = serve_instead(place, error)
+            if instead is LEFT_TO_STOCK:
+                # That makes a span of its own: one that has begun is not ended.
+                self.activation.span = None
+            self.uncount()
+            self.activation.leave(None)
+            return instead
+        return self
 
     def count(self) -> None:
         """Count it among the active requests, until `measure` or `uncount`."""
@@ -124,8 +146,37 @@ def put_captured(span: Any, variable: Any, collect: Callable[..., dict[str, Any]
     return False
 
 
-def stays_without(place: str, error: BaseException) -> bool:
-    """After an error at the beginning of a request: whether the request has no telemetry, instead of stock's."""
+class RequestChooser:
+    """Decides how each request is served; the class of a library has `find`.
+
+    Args:
+        place: The place to report.
+    """
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def choose(self, server: Any, request: Any) -> Any:
+        """What `find` returns; after an error, how to serve the request without it."""
+        try:
+            return self.find(server, request)
+        except Exception as error:
+            return serve_instead(self._place, error)
+
+    def find(self, server: Any, request: Any) -> Any:
+        """A `ServerRequest` that is not started yet, or how to serve this request without one.
+
+        Args:
+            server: What serves the request.
+            request: The request, as the library has it.
+        """
+        raise NotImplementedError
+
+
+def serve_instead(place: str, error: BaseException) -> Any:
+    """After an error at the beginning of a request: whether stock's code serves it, or it has no telemetry."""
     faults.absorb_any(place, error)
     # What is not ours, such as a sampler, would raise again in stock's code.
-    return not faults.ours(error)
+    return LEFT_TO_STOCK if faults.ours(error) else WITHOUT

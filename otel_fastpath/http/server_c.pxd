@@ -3,11 +3,8 @@ from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.responses_c cimport ResponseTelemetry
 from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, RequestLabels
 
-cdef object perf_counter
-cdef object VARIABLES
-cdef object faults
-cdef object _PLACE
-cdef object _SERVER
+cdef object LEFT_TO_STOCK
+cdef object WITHOUT
 
 cdef class ServerRequest(ResponseTelemetry):
     cdef public Activation activation
@@ -17,7 +14,9 @@ cdef class ServerRequest(ResponseTelemetry):
     cdef public ApplicationMetrics series
     cdef public double started
     cdef public object target
-    cpdef prepare(self, bint has_old, bint has_new, ApplicationMetrics series, RequestLabels labels)
+    cpdef prepare(self, ApplicationMetrics series, RequestLabels labels, Activation activation)
+    cpdef start(self)
+    cpdef try_start(self, object place)
     cpdef count(self)
     cpdef uncount(self)
     cpdef measure(self)
@@ -26,4 +25,9 @@ cdef class ServerRequest(ResponseTelemetry):
 
 cpdef dict collected(object collect, object request, object mode)
 cpdef bint put_captured(object span, object variable, object collect, object headers) except -1
-cpdef bint stays_without(str place, object error) except -1
+cdef class RequestChooser:
+    cdef object _place
+    cdef choose(self, object server, object request)
+    cdef find(self, object server, object request)
+
+cpdef serve_instead(object place, object error)

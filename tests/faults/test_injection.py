@@ -221,26 +221,29 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             "http/aiohttp_client/calls.py",
             {"AiohttpClientInstrumentation.start", "AiohttpClientInstrumentation.finish"},
         ),
-        ("http/asgi/requests.py", {"Request._measure", "Request._leave", "Request.finish", "Request.send"}),
-        ("http/asgi/serving.py", {"_chosen_or_none", "_start"}),
+        ("http/asgi/requests.py", {"AsgiRequest.uncount", "AsgiRequest.end"}),
+        ("http/servers/asgi_messages.py", {"MessageRequest.send", "MessageRequest.complete"}),
         ("http/asgi/patches.py", {"route_of"}),
         (
             "http/django/middleware.py",
-            {"Middleware._try_activate", "DjangoRequest.take_route", "DjangoRequest.answer"},
+            {"DjangoRequest.take_route", "DjangoRequest.answer"},
         ),
         ("trace/spans/ending.py", {"is_inert", "_try_end"}),
         (
             "http/fastapi/requests.py",
-            {"_chosen_or_none", "_start", "Request.fail", "Request.complete", "Request.close"},
+            {f"FastapiRequest.{name}" for name in ("complete", "end")},
         ),
-        ("http/aiohttp_server/requests.py", {"AiohttpRequest.start", "AiohttpRequest.answer", "AiohttpRequest.fail"}),
-        ("http/server.py", {f"ServerRequest.{name}" for name in ("count", "uncount", "measure", "end")}),
-        ("http/server.py", {"stays_without"}),
+        ("http/aiohttp_server/requests.py", {"AiohttpRequest.answer", "AiohttpRequest.fail"}),
+        ("http/server.py", {f"ServerRequest.{name}" for name in ("try_start", "count", "uncount", "measure", "end")}),
+        ("http/server.py", {"RequestChooser.choose", "serve_instead"}),
         (
             "http/servers/activations.py",
             {
                 "OpenActivation",
-                *(f"Activation.{each}" for each in ("activate", "deactivate", "suspend", "resume", "record", "leave")),
+                *(
+                    f"Activation.{each}"
+                    for each in ("activate", "deactivate", "suspend", "resume", "record", "leave", "end")
+                ),
             },
         ),
         # `begin` is taken from a hot module there.

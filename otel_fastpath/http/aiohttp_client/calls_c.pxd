@@ -4,8 +4,6 @@ import cython
 from otel_fastpath.http.client_c cimport ClientInstrumentation
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall
 
-cdef object BEGINNING
-
 cdef class AiohttpClientInstrumentation(ClientInstrumentation):
     cpdef bint start(self, object context, object params) except -1
     cpdef stop(self, object context, object error)

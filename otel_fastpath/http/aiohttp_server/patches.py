@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled import hot
 from otel_fastpath.http.closures import Closures
+from otel_fastpath.http.instrumenting import forget_plans
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
@@ -18,9 +20,8 @@ _closures: Final = Closures("_middleware")
 
 
 def _make_factory(original: Any, _settings: Config) -> Any:
-    from otel_fastpath.http.aiohttp_server.middleware import make_factory  # noqa: PLC0415  # imports the instrumentation
-
-    return _closures.take_over(original, make_factory())
+    # Imported here: it imports what it patches.
+    return _closures.take_over(original, hot.http_aiohttp_server_requests.make_middleware)
 
 
 PATCHES: Final = (
@@ -33,6 +34,7 @@ PATCHES: Final = (
         requires=requires("aiohttp-server", "0.65b0"),
         sources=sources(_TARGET) | imported(_MODULE, "redact_url", "redact_query_parameters", "sanitize_method"),
         stock=STOCK["aiohttp_server.request"],
+        undo=forget_plans,
         diversions=_closures.diversions,
         needs_gil=False,
         budgets=("aiohttp.web request",),

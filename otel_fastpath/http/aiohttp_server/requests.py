@@ -1,6 +1,7 @@
-"""The spans and metrics of aiohttp.web's requests. Plain Python; compiled as `requests_c`.
+"""The middleware function for aiohttp.web, in the place of stock's, and the spans and metrics of its requests.
 
-As in `http.servers.environs`, what many requests have in common is made once, by stock's own function.
+As in `http.servers.environs`, what many requests have in common is made once, by stock's own function. Plain Python;
+compiled as `requests_c`.
 """
 
 from __future__ import annotations
@@ -11,51 +12,97 @@ from aiohttp import web
 from opentelemetry import propagate
 from opentelemetry.context.context import Context
 from opentelemetry.instrumentation import aiohttp_server as stock
-from opentelemetry.instrumentation._semconv import _report_new, _report_old
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_ROUTE, HTTP_TARGET, HTTP_URL
 from opentelemetry.semconv.attributes.url_attributes import URL_PATH, URL_QUERY
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
+from otel_fastpath.http.conventions import METHODS, StockFunctions, is_suppressed, needs_redaction
+from otel_fastpath.http.exclusions import excludes
 from otel_fastpath.http.propagators import w3c_reader
-from otel_fastpath.http.server import ServerRequest, collected, put_captured
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, collected, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShape
-from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels  # noqa: TC001  # C types of the compiled twin
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels, keep_plan, plan_of
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
-from otel_fastpath.http.stock_functions import COLLECTING
+from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation._semconv import _StabilityMode
+    from collections.abc import Callable
 
 _PLACE = "the aiohttp.web middleware"
 _SERVER = SpanKind.SERVER
+_stock_functions = StockFunctions(STOCK["aiohttp_server.request"])
 _collecting = StockFunctions(COLLECTING["aiohttp_server"])
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
 
 
-class Requests:
-    """What the instrumentation has set up, and what follows from that.
+def make_middleware(twin: Callable[..., Any], *, _tracer: Any) -> Callable[..., Any]:
+    """Make the middleware function; the arguments are a copy of stock's, and the variable of that."""
 
-    Args:
-        series: The metrics.
-        mode: The conventions that are reported.
-    """
+    async def middleware(request: Any, handler: Any) -> Any:
+        chosen = _requests.choose(_tracer, request)
+        if type(chosen) is AiohttpRequest:
+            begun: AiohttpRequest = chosen
+            try:
+                chosen = begun.try_start(_PLACE)
+                if chosen is begun:
+                    response = await handler(request)
+                    # If it is no response, this raises, as with stock.
+                    begun.answer(response, response.status)
+                    begun.end(None)
+                    return response
+            except web.HTTPException as error:
+                begun.fail(error, error.status_code)
+                raise
+            except Exception as error:
+                begun.fail(error, -1)
+                raise
+            finally:
+                begun.end(None)
+        return await (handler(request) if chosen is WITHOUT else twin(request, handler))
 
-    __slots__ = ("_kept", "_mode", "has_new", "has_old", "series")
+    return middleware
 
-    def __init__(self, series: ApplicationMetrics, mode: _StabilityMode) -> None:
-        self.series = series
-        self._mode = mode
-        self.has_old = _report_old(mode)
-        self.has_new = _report_new(mode)
-        self._kept: dict[Any, EnvironShape] = {}
 
-    def make_request(self, request: Any) -> AiohttpRequest:
+class _AiohttpRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, tracer: Any, request: Any) -> Any:
+        """An `AiohttpRequest`, not begun yet, or how to serve it without."""
+        urls = stock._excluded_urls
+        if tracer is None or urls is None or not _stock_functions.hold():
+            # The instrumentation was not set up, or other code has replaced a function in whose place this stands.
+            return LEFT_TO_STOCK
+        if is_suppressed() or (excludes(urls) and urls.url_disabled(request.url.path)):
+            return WITHOUT
+        active, mode = stock.active_requests_counter, stock._sem_conv_opt_in_mode
+        old, new = stock.duration_histogram_old, stock.duration_histogram_new
+        plan = plan_of(stock, active, old, new, mode)
+        if plan is None:
+            # The instrumentation's module has its instruments.
+            plan = keep_plan(InstrumentationPlan(active, old, new, mode), stock)
+        return plan.request(tracer, request)
+
+
+_requests = _AiohttpRequests(_PLACE)
+
+
+class InstrumentationPlan(ApplicationMetrics):
+    """What is kept for the instrumentation: for its instruments at this time."""
+
+    __slots__ = ("_shapes",)
+
+    def __init__(self, *instruments: Any) -> None:
+        ApplicationMetrics.__init__(self, *instruments)
+        self._shapes: dict[Any, EnvironShape] = {}
+
+    def request(self, tracer: Any, request: Any) -> AiohttpRequest:
         """The request, not begun yet."""
         target = request.path_qs
         agent = request.headers.get("User-Agent")
@@ -70,12 +117,12 @@ class Requests:
             and request.raw_path[:1] == "/"
             and not needs_look(target)
         ):
-            shape = get_item(self._kept, key) or self._new_shape(key, request, target)
+            shape = get_item(self._shapes, key) or self._new_shape(key, request, target)
         route = _route(request)
         labels: RequestLabels
         if shape is None:
-            attributes = collected(stock.collect_request_attributes, request, self._mode)
-            labels = self.series.labels(_without_route(attributes))
+            attributes = collected(stock.collect_request_attributes, request, self.mode)
+            labels = self.labels(_without_route(attributes))
             name = stock.get_default_span_name(request)
         else:
             attributes = shape.template.copy()
@@ -84,8 +131,8 @@ class Requests:
             attributes[HTTP_ROUTE] = route
             name = f"{shape.method} {route}" if route else shape.method
         begun = AiohttpRequest.__new__(AiohttpRequest)
-        begun.prepare(self.has_old, self.has_new, self.series, labels)
-        begun.activation = Activation()
+        begun.prepare(self, labels, Activation())
+        begun.tracer, begun.request = tracer, request
         begun.name, begun.attributes = name, attributes
         begun.route = route if self.has_new else None
         return begun
@@ -111,16 +158,16 @@ class Requests:
         url = str(request.url)
         if not url.endswith(target) or needs_look(url):
             return None
-        found = collected(stock.collect_request_attributes, request, self._mode)
+        found = collected(stock.collect_request_attributes, request, self.mode)
         template = {}
         for name, value in found.items():
             # Per-request values are blanked; only their order is kept.
             template[name] = "" if name in _OF_A_REQUEST else value
             if name == URL_PATH:
                 template[URL_QUERY] = ""
-        labels = self.series.labels(_without_route(found))
+        labels = self.labels(_without_route(found))
         shape = EnvironShape(method, labels, template, url[: len(url) - len(target)], has_target=True)
-        keep(self._kept, key, shape)
+        keep(self._shapes, key, shape)
         return shape
 
 
@@ -130,30 +177,27 @@ class AiohttpRequest(ServerRequest):
     Attributes:
         attributes: Those of the span at its start.
         name: The name of the span.
+        request: The request, as aiohttp has it.
+        tracer: Starts the span.
     """
 
-    __slots__ = ("attributes", "name")
+    __slots__ = ("attributes", "name", "request", "tracer")
 
     attributes: dict[str, Any]
     name: str
+    request: Any
+    tracer: Any
 
-    def start(self, tracer: Any, request: Any) -> None:
-        """Start the span, and make it the current one; after an error, the request has no telemetry."""
-        activation = self.activation
-        try:
-            activation.span = tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
-            put_captured(activation.span, REQUEST_HEADERS, stock.collect_request_headers_attributes, request)
-            activation.activate()
-            self.count()
-        except Exception as error:
-            faults.absorb_any(_PLACE, error)
-            self.uncount()
-            activation.leave(None)
+    def start(self) -> None:
+        """Start the span, and make it the current one."""
+        activation, request = self.activation, self.request
+        activation.span = self.tracer.start_span(self.name, _parent(request), _SERVER, self.attributes)
+        put_captured(activation.span, REQUEST_HEADERS, stock.collect_request_headers_attributes, request)
+        activation.activate()
+        self.count()
 
     def answer(self, response: Any, code: Any) -> None:
         """Put a response with this status on the span."""
-        if not self.is_counted:
-            return
         try:
             span = self.activation.span
             self.put(span, code, str(code))

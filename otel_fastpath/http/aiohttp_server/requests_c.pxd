@@ -5,27 +5,31 @@ from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape
 from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, RequestLabels
-from otel_fastpath.http.server_c cimport ServerRequest
+from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
-cdef object needs_redaction
 cdef StockFunctions _collecting
+cdef StockFunctions _stock_functions
 
-cdef class Requests:
-    cdef dict _kept
-    cdef object _mode
-    cdef public bint has_new
-    cdef public bint has_old
-    cdef public ApplicationMetrics series
+cdef class _AiohttpRequests(RequestChooser):
+    @cython.locals(plan=InstrumentationPlan)
+    cdef find(self, object tracer, object request)
+
+cdef _AiohttpRequests _requests
+
+cdef class InstrumentationPlan(ApplicationMetrics):
+    cdef dict _shapes
     @cython.locals(shape=EnvironShape, labels=RequestLabels, begun=AiohttpRequest, attributes=dict)
-    cpdef AiohttpRequest make_request(self, object request)
+    cdef AiohttpRequest request(self, object tracer, object request)
     cdef _put(self, dict attributes, EnvironShape shape, object request, object target)
     cdef EnvironShape _new_shape(self, tuple key, object request, object target)
 
 cdef class AiohttpRequest(ServerRequest):
     cdef public dict attributes
     cdef public object name
+    cdef public object request
+    cdef public object tracer
     @cython.locals(activation=Activation)
-    cpdef start(self, object tracer, object request)
+    cpdef start(self)
     cpdef answer(self, object response, object code)
     cpdef fail(self, object error, object code)
 

@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
+from otel_fastpath.http.instrumenting import forget_plans
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.instrumentation.asgi"
 _FASTAPI: Final = "opentelemetry.instrumentation.fastapi"
 _STARLETTE: Final = "opentelemetry.instrumentation.starlette"
+# Those whose applications have tables of routes.
+_frameworks: Final[list[Any]] = []
 
 
 def _make_call(original: Any, _settings: Config) -> Any:
@@ -57,7 +60,7 @@ def _finding_routes(original: Any, name: str, flatten: Any, ask: Any, kinds: tup
 
     routes = hot.http_asgi_routes
     framework = routes.Framework(
-        key=f"_otel_fastpath_{name}_routes",
+        name=name,
         flatten=flatten,
         ask=ask,
         kinds=kinds,
@@ -66,6 +69,7 @@ def _finding_routes(original: Any, name: str, flatten: Any, ask: Any, kinds: tup
         full=Match.FULL,
         partial=Match.PARTIAL,
     )
+    _frameworks.append(framework)
     route_of = routes.route_of
 
     @functools.wraps(original)
@@ -83,6 +87,11 @@ def _known_matches(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(kind.matches for kind in kinds) if all(known.values()) and are_known(known) else ()
 
 
+def _forget_tables() -> None:
+    while _frameworks:
+        _frameworks.pop().tables.forget()
+
+
 PATCHES: Final = (
     Patch(
         name="asgi.request",
@@ -90,6 +99,7 @@ PATCHES: Final = (
         why="A request takes 470,000 instructions beside this package's SDK, most of them for texts that are the same"
         " in every request; here these are made once.",
         make=_make_call,
+        undo=forget_plans,
         # 0.61b0 does not ask whether HTTP instrumentation is suppressed.
         requires=requires("asgi", "0.62b0"),
         sources=sources(f"{_MODULE}:OpenTelemetryMiddleware.__call__") | imported(_MODULE, "redact_url"),
@@ -102,6 +112,7 @@ PATCHES: Final = (
         why="Finding the route of a request asks each route, 21,000 instructions each; here only those whose path"
         " begins with the same segment.",
         make=_make_fastapi_route,
+        undo=_forget_tables,
         requires=requires("fastapi"),
         sources=sources(f"{_FASTAPI}:_get_route_details"),
         budgets=("FastAPI request",),
@@ -111,6 +122,7 @@ PATCHES: Final = (
         target=f"{_STARLETTE}:_get_route_details",
         why="Finding the route of a request asks each route; here only those whose path begins with the same segment.",
         make=_make_starlette_route,
+        undo=_forget_tables,
         requires=requires("starlette"),
         sources=sources(f"{_STARLETTE}:_get_route_details"),
         budgets=("Starlette request",),

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.compiled.helpers import address, get_item
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.plans import Plan, PlanStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +31,7 @@ class Framework:
     """What one framework's routes are like, and how stock's instrumentation of it asks them.
 
     Args:
-        key: Where an application keeps its table.
+        name: Its name.
         flatten: Returns the routes that can be matched, from the application's.
         ask: Whether a route matches a request.
         kinds: The classes of routes whose `matches` compares `path_regex` and `methods`, and nothing else.
@@ -38,14 +39,18 @@ class Framework:
         request_path: Returns the part of a request's path that routes match.
         full: What `ask` returns first for a route that matches.
         partial: What it returns for a route that matches but for the method.
+
+    Attributes:
+        key: Where an application keeps its table.
+        tables: Keeps them there.
     """
 
-    __slots__ = ("ask", "flatten", "full", "key", "kinds", "known", "partial", "request_path")
+    __slots__ = ("ask", "flatten", "full", "key", "kinds", "known", "partial", "request_path", "tables")
 
     def __init__(
         self,
         *,
-        key: str,
+        name: str,
         flatten: Callable[[list[Any]], Iterable[Any]],
         ask: Callable[[Any, Any], tuple[Any, Any]],
         kinds: tuple[Any, ...],
@@ -54,11 +59,13 @@ class Framework:
         full: Any,
         partial: Any,
     ) -> None:
-        self.key, self.flatten, self.ask, self.kinds, self.known = key, flatten, ask, kinds, known
+        self.key = f"_otel_fastpath_{name}_routes"
+        self.tables = PlanStore(self.key)
+        self.flatten, self.ask, self.kinds, self.known = flatten, ask, kinds, known
         self.request_path, self.full, self.partial = request_path, full, partial
 
 
-class RouteTable:
+class RouteTable(Plan):
     """The routes of one application: another table is made for other routes.
 
     For the first segments that were asked for, it has the routes of that segment and those of any, in their order.
@@ -225,13 +232,14 @@ def route_of(scope: Any, original: Callable[[Any], str | None], framework: Frame
             routes = list(app.routes)
             matches = tuple([kind.matches for kind in framework.kinds])
             found = get_item(kept, framework.key)
-            # The other core's table is of another type.
-            table = found if type(found) is RouteTable else None
-            if table is not None and table.is_of(framework, matches):
-                route, place = table.find(scope)
-                if table.is_current(routes, place):
-                    return route
-            table = kept[framework.key] = RouteTable(framework, routes, matches)
+            if isinstance(found, RouteTable):
+                table = found
+                if table.owner == address(app) and table.is_of(framework, matches):
+                    route, place = table.find(scope)
+                    if table.is_current(routes, place):
+                        return route
+            table = RouteTable(framework, routes, matches)
+            framework.tables.keep(table, app)
             return table.find(scope)[0]
     except Exception as error:
         faults.absorb(_PLACE, error)

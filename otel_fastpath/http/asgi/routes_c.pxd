@@ -1,6 +1,8 @@
 # C types for the compiled twin of routes.py.
 import cython
 
+from otel_fastpath.patching.plans_c cimport Plan, PlanStore
+
 cdef int _UNICODE
 
 cdef class Framework:
@@ -12,8 +14,9 @@ cdef class Framework:
     cdef readonly tuple known
     cdef readonly object partial
     cdef readonly object request_path
+    cdef readonly PlanStore tables
 
-cdef class RouteTable:
+cdef class RouteTable(Plan):
     cdef list _all
     cdef list _anywhere
     cdef dict _by_segment

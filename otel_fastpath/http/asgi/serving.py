@@ -20,16 +20,18 @@ from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
-from otel_fastpath.http.asgi.requests import PLACE, Request
-from otel_fastpath.http.asgi.shapes import Description, OutcomeMetrics, ScopeShape
+from otel_fastpath.http.asgi.requests import PLACE, AsgiRequest
+from otel_fastpath.http.asgi.shapes import Description, ScopeShape
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
 from otel_fastpath.http.scopes import detach_token
-from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, keep_plan, plan_of
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.sources.guard import are_known
+from otel_fastpath.patching.stock import inherits
 from otel_fastpath.trace.context.current_context import attach_context, current, span_in
 
 if TYPE_CHECKING:
@@ -41,12 +43,8 @@ _propagators_globals = vars(_propagators)
 # The memory of one middleware is bounded: so many kinds of requests and user agents, with texts no longer than this.
 _MOST: Final = 128
 _LONGEST: Final = 256
-_NAME: Final = "_otel_fastpath"
 # The attributes of metrics that follow from the kind of a request, unless an own `default_span_details` sets them.
 _OF_METRICS: Final = frozenset(asgi._server_duration_attrs_old + asgi._server_duration_attrs_new) - {"http.route"}
-# What `_chosen` returns if stock's own code is to serve the request, and if nothing is to be emitted for it.
-_LEFT_TO_STOCK: Final = object()
-_NOTHING: Final = object()
 _trace_globals = vars(trace)
 _metrics_globals = vars(_metrics_api)
 # What names a span after the route of the request and does nothing else. New metrics have the route as an attribute.
@@ -60,46 +58,32 @@ _collecting = StockFunctions(COLLECTING["asgi"])
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
-class MiddlewarePlan:
+class MiddlewarePlan(ApplicationMetrics):
     """What is kept for one middleware.
 
     Args:
         middleware: Stock's middleware.
+        active: See `ApplicationMetrics`.
+        old: Likewise.
+        new: Likewise.
+        mode: Likewise.
 
     Attributes:
         is_stock: Whether its methods are stock's.
     """
 
-    __slots__ = (
-        *("_details", "_middleware", "_module", "_outcomes", "_sanitize", "_series", "_shapes", "_synthetic"),
-        "is_stock",
-    )
+    __slots__ = ("_details", "_module", "_sanitize", "_shapes", "_synthetic", "is_stock")
 
-    def __init__(self, middleware: Any) -> None:
-        self._middleware = middleware
-        self._series = ApplicationMetrics(
-            middleware.active_requests_counter,
-            middleware.duration_histogram_old,
-            middleware.duration_histogram_new,
-            middleware._sem_conv_opt_in_mode,
-        )
+    def __init__(self, middleware: Any, active: Any, old: Any, new: Any, mode: Any) -> None:
+        request_sizes = middleware.server_request_size_histogram, middleware.server_request_body_size_histogram
+        response_sizes = middleware.server_response_size_histogram, middleware.server_response_body_size_histogram
+        ApplicationMetrics.__init__(self, active, old, new, mode, request_sizes, response_sizes)
         self._shapes: dict[Any, ScopeShape] = {}
-        self._outcomes: dict[Any, OutcomeMetrics] = {}
         self._synthetic: dict[str, str | None] = {}
         self._details = middleware.default_span_details
         self._module: dict[str, Any] | None = _known_module(self._details)
         self._sanitize = None if self._module is None else self._module.get("sanitize_method")
-        kind = type(middleware)
-        self.is_stock = all(getattr(kind, name) is _stock[name] for name in _OVERRIDABLE)
-
-    def is_of(self, middleware: Any, attributes: dict[str, Any]) -> bool:
-        """Whether it is of this middleware, with the instruments and the conventions that its attributes have now."""
-        return self._middleware is middleware and self._series.is_of(
-            attributes.get("active_requests_counter"),
-            attributes.get("duration_histogram_old"),
-            attributes.get("duration_histogram_new"),
-            attributes.get("_sem_conv_opt_in_mode"),
-        )
+        self.is_stock = inherits(type(middleware), asgi.OpenTelemetryMiddleware, _OVERRIDABLE)
 
     def shape(self, scope: Any, found: dict[str, list[str]], user_agent: str | None) -> ScopeShape | None:
         """The kind of a request; None if stock's own code is to serve it."""
@@ -124,7 +108,7 @@ class MiddlewarePlan:
         )
         shape = get_item(self._shapes, key)
         if shape is None:
-            shape = ScopeShape(self._middleware, self._series, _decodable(scope, found), user_agent, self._outcomes)
+            shape = ScopeShape(self, _decodable(scope, found), user_agent)
             if len(host or "") + len(scope.get("method") or "") <= _LONGEST:
                 keep(self._shapes, key, shape, _MOST)
         return shape if shape.is_usable else None
@@ -132,27 +116,27 @@ class MiddlewarePlan:
     def _shape_of_one(self, scope: Any, user_agent: str | None) -> ScopeShape | None:
         """The kind of this request only; None if the function that collects the attributes raises an exception."""
         try:
-            return ScopeShape(self._middleware, self._series, scope, user_agent, self._outcomes, is_of_one=True)
+            return ScopeShape(self, scope, user_agent, is_of_one=True)
         except Exception as error:
             faults.raise_interruption(error)
             # It is called again, and raises where stock lets it.
             return None
 
-    def route_function(self) -> Any:
-        """What returns the route of a request, if the middleware names its spans after it; else None."""
+    def route_function(self, details: Any) -> Any:
+        """What returns the route of a request, if these details name its span after it; else None."""
         module = self._module
-        if module is None or self._middleware.default_span_details is not self._details:
+        if module is None or details is not self._details:
             return None
         # Looked up at each request, as stock does: they may be patched.
         if get_item(module, "sanitize_method") is not self._sanitize:
             return None
         return module["_get_route_details"]
 
-    def waits(self, shape: ScopeShape, route_function: Any) -> bool:
+    def waits(self, details: Any, route_function: Any) -> bool:
         """Whether the name and attributes of a span may be made later, or not at all: no metric has any of them."""
         if route_function is not None:
-            return not shape.has_new
-        return self._middleware.default_span_details is _asgi_globals["get_default_span_details"]
+            return not self.has_new
+        return details is _asgi_globals["get_default_span_details"]
 
     def kept(self) -> int:
         """How many kinds of requests and user agents are kept."""
@@ -189,30 +173,27 @@ def _decodable(scope: dict[str, Any], found: dict[str, list[str]]) -> dict[str, 
     return {**scope, "headers": decodable, "query_string": query}
 
 
-_stock = {name: vars(asgi.OpenTelemetryMiddleware)[name] for name in _OVERRIDABLE}
-
-
 def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the method that serves a request, in place of stock's `OpenTelemetryMiddleware.__call__`."""
+    """Make the method that serves a request, in place of the middleware's `__call__`."""
 
     @functools.wraps(original)
     async def __call__(self: Any, scope: Any, receive: Any, send: Any) -> Any:  # noqa: N807  # the name is in stack traces
-        chosen = _chosen_or_none(self, scope)
-        if type(chosen) is Request:
-            request: Request = chosen
+        chosen = _requests.choose(self, scope)
+        if type(chosen) is AsgiRequest:
+            request: AsgiRequest = chosen
             try:
-                chosen = _start(request)
+                chosen = request.try_start(PLACE)
                 if chosen is request:
                     given_receive, given_send = request.announce(receive, send)
                     await self.app(scope, given_receive, given_send)
-                    request.finish(None)
+                    request.end(None)
                     return None
             except BaseException as error:
-                request.finish(error)
+                request.end(error)
                 raise
-        if chosen is _LEFT_TO_STOCK:
+        if chosen is LEFT_TO_STOCK:
             return await original(self, scope, receive, send)
-        if chosen is _NOTHING:
+        if chosen is WITHOUT:
             return await self.app(scope, receive, send)
         token = None
         try:
@@ -225,79 +206,59 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _chosen_or_none(middleware: Any, scope: Any) -> Any:
-    """What `_chosen` returns; after an error, how to serve the request without it."""
-    try:
-        return _chosen(middleware, scope)
-    except Exception as error:
-        faults.absorb_any(PLACE, error)
-        return _instead(error)
+class _AsgiRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, middleware: Any, scope: Any) -> Any:
+        """An `AsgiRequest`, the context to serve it in without a span, or how to serve it without."""
+        if type(scope) is not dict or not _stock_functions.hold():
+            return LEFT_TO_STOCK
+        if is_suppressed() or scope["type"] not in {"http", "websocket"}:
+            return WITHOUT
+        urls = middleware.excluded_urls
+        # FastAPI's middleware has a list even if nothing is excluded.
+        if urls and (type(urls) is not ExcludeList or urls._excluded_urls):
+            is_stock = type(urls) is ExcludeList
+            if not is_stock and not hasattr(urls, "url_disabled"):
+                # Such as a list: stock's code raises the error.
+                return LEFT_TO_STOCK
+            url = _url(scope)
+            if urls._regex.search(url) if is_stock else urls.url_disabled(url):
+                return WITHOUT
+        found = read(scope.get("headers") or ())
+        if _is_idle(middleware):
+            return _without_sdk(scope, found)
+        return _request(middleware, scope, found)
 
 
-def _start(request: Request) -> Any:
-    """Start the span of a request; return the request, or how to serve it without one after an error."""
-    try:
-        request.start()
-    except Exception as error:
-        faults.absorb_any(PLACE, error)
-        request.drop()
-        return _instead(error)
-    return request
-
-
-def _instead(error: Exception) -> Any:
-    # What is not ours, such as a sampler, would raise again in stock's code.
-    return _LEFT_TO_STOCK if faults.ours(error) else _NOTHING
-
-
-def _chosen(middleware: Any, scope: Any) -> Any:
-    """How to serve it: a `Request`, the context to serve it in without a span, `_NOTHING` or `_LEFT_TO_STOCK`."""
-    if type(scope) is not dict or not _stock_functions.hold():
-        return _LEFT_TO_STOCK
-    if is_suppressed() or scope["type"] not in {"http", "websocket"}:
-        return _NOTHING
-    excluded = middleware.excluded_urls
-    if excluded and type(excluded) is not ExcludeList and not hasattr(excluded, "url_disabled"):
-        # Such as a list: stock's code raises the error.
-        return _LEFT_TO_STOCK
-    if excluded and _is_excluded(excluded, scope):
-        return _NOTHING
-    found = read(scope.get("headers") or ())
-    if _is_idle(middleware):
-        return _without_sdk(scope, found)
-    return _request(middleware, scope, found)
-
-
-def _is_excluded(urls: Any, scope: dict[str, Any]) -> bool:
-    """As `url_disabled` of stock's list; FastAPI's middleware has one even if nothing is excluded."""
-    if type(urls) is not ExcludeList:
-        return bool(urls.url_disabled(_url(scope)))
-    return bool(urls._excluded_urls) and urls._regex.search(_url(scope)) is not None
+_requests = _AsgiRequests(PLACE)
 
 
 def _request(middleware: Any, scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
-    """The request, not started yet; `_LEFT_TO_STOCK` if stock's own code is to serve it."""
-    attributes = middleware.__dict__
-    known = get_item(attributes, _NAME)
-    # Of another core, of the middleware that this is a copy of, or from before its settings were changed.
-    served = known if type(known) is MiddlewarePlan else None
-    if served is None or not served.is_of(middleware, attributes):
-        served = attributes[_NAME] = MiddlewarePlan(middleware)
+    """The request, not started yet; `LEFT_TO_STOCK` if stock's own code is to serve it."""
+    active, mode = middleware.active_requests_counter, middleware._sem_conv_opt_in_mode
+    old, new = middleware.duration_histogram_old, middleware.duration_histogram_new
+    plan = plan_of(middleware, active, old, new, mode)
+    if plan is None:
+        plan = keep_plan(MiddlewarePlan(middleware, active, old, new, mode), middleware)
     agents = found.get(USER_AGENT)
     user_agent = agents[0] if agents else None
-    shape = served.shape(scope, found, user_agent) if served.is_stock else None
+    shape = plan.shape(scope, found, user_agent) if plan.is_stock else None
     if shape is None:
-        return _LEFT_TO_STOCK
-    route_function = served.route_function()
+        return LEFT_TO_STOCK
+    details = middleware.default_span_details
+    route_function = plan.route_function(details)
     about = Description.__new__(Description)
     about.prepare(middleware, scope, shape, user_agent, route_function)
-    request = Request.__new__(Request)
-    request.prepare(middleware, scope, found, about, shape)
-    if request.has_hooks or not served.waits(shape, route_function):
+    request = AsgiRequest.__new__(AsgiRequest)
+    request.describe_as(middleware, scope, found, about, plan, shape)
+    if request.has_hooks or not plan.waits(details, route_function):
         # A hook may change the request.
         about.make()
         if about.further and not _OF_METRICS.isdisjoint(about.further):
-            return _LEFT_TO_STOCK
+            return LEFT_TO_STOCK
     return request
 
 
@@ -318,13 +279,13 @@ def _is_idle(middleware: Any) -> bool:
 
 
 def _without_sdk(scope: dict[str, Any], found: dict[str, list[str]]) -> Any:
-    """The context to serve a request in, without an SDK; `_NOTHING` for the current one."""
+    """The context to serve a request in, without an SDK; `WITHOUT` for the current one."""
     parent = span_in(None)
     if parent is not None and parent is not INVALID_SPAN:
-        return _NOTHING
+        return WITHOUT
     remote = remote_context(scope, found)
     if remote is None:
-        return Context() if current() else _NOTHING
+        return Context() if current() else WITHOUT
     return remote
 
 

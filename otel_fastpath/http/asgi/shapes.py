@@ -9,23 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from opentelemetry.instrumentation import _semconv
 from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
-from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.http.bounded import LONGEST, MOST_LABELS
 from otel_fastpath.http.conventions import METHODS, needs_redaction
 from otel_fastpath.http.server import collected
-from otel_fastpath.http.servers.server_metrics import new_attributes, old_attributes
-from otel_fastpath.metrics.bind import bind
-from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.planning.plan import LazyAttributes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
 
 asgi: Any = _asgi
 _asgi_globals = vars(_asgi)
@@ -35,86 +29,29 @@ _NEW: Final = ("url.path", "user_agent.original", "client.address", "client.port
 _OF_A_REQUEST: Final = ("http.url", "url.query", *_OLD, *_NEW)
 
 
-class OutcomeMetrics:
-    """The metrics of requests of one shape with the same status, target and route.
-
-    Attributes:
-        duration_old: Records the duration in milliseconds; None: it is not reported.
-        duration_new: Records the duration in seconds; None: it is not reported.
-        response_sizes: What records the size of the response, in bytes.
-        request_sizes: What records the size of the request, in bytes.
-    """
-
-    __slots__ = ("duration_new", "duration_old", "request_sizes", "response_sizes")
-
-    def __init__(
-        self,
-        middleware: Any,
-        labels: RequestLabels,
-        code: int | None,
-        error: str | None,
-        target: str | None,
-        route: Any,
-    ) -> None:
-        old = old_attributes(labels, code, target)
-        new = new_attributes(labels, code, error, route)
-        self.duration_old = next(_bound(old, middleware.duration_histogram_old), None)
-        self.duration_new = next(_bound(new, middleware.duration_histogram_new), None)
-        self.response_sizes = (
-            *_bound(old, middleware.server_response_size_histogram),
-            *_bound(new, middleware.server_response_body_size_histogram),
-        )
-        self.request_sizes = (
-            *_bound(old, middleware.server_request_size_histogram),
-            *_bound(new, middleware.server_request_body_size_histogram),
-        )
-
-
-def _bound(attributes: Mapping[str, Any], instrument: Any) -> Any:
-    if instrument:
-        yield bind(instrument, attributes)
-
-
 class ScopeShape:
     """One kind of request.
 
     Args:
-        middleware: Stock's middleware.
-        series: Its metrics.
+        metrics: Those of the middleware.
         scope: A request of this kind.
         user_agent: Its user agent.
-        outcomes: The outcomes of all kinds of the middleware's requests.
         is_of_one: Whether it is of this request only: the function that collects attributes is not stock's own, and
             may put anything there.
 
     Attributes:
         labels: The attributes of its metrics, and the counter of its requests in progress.
-        has_old: Whether old conventions are reported.
-        has_new: Whether new conventions are reported.
         is_usable: Whether `attributes` returns what stock's `collect_request_attributes` does.
     """
 
-    __slots__ = (
-        *("_is_of_one", "_middleware", "_outcomes", "_prefix", "_template", "has_new", "has_old", "is_usable"),
-        "labels",
-    )
+    __slots__ = ("_has_new", "_has_old", "_is_of_one", "_prefix", "_template", "is_usable", "labels")
 
     def __init__(
-        self,
-        middleware: Any,
-        series: ApplicationMetrics,
-        scope: Mapping[str, Any],
-        user_agent: str | None,
-        outcomes: dict[Any, OutcomeMetrics],
-        is_of_one: bool = False,
+        self, metrics: ApplicationMetrics, scope: Mapping[str, Any], user_agent: str | None, is_of_one: bool = False
     ) -> None:
-        mode = middleware._sem_conv_opt_in_mode
-        self._middleware = middleware
-        self.has_old = _semconv._report_old(mode)
-        self.has_new = _semconv._report_new(mode)
-        self._outcomes = outcomes
-        self._template: dict[str, Any] = collected(asgi.collect_request_attributes, scope, mode)
-        self.labels = series.labels(self._template)
+        self._has_old, self._has_new = metrics.has_old, metrics.has_new
+        self._template: dict[str, Any] = collected(asgi.collect_request_attributes, scope, metrics.mode)
+        self.labels = metrics.labels(self._template)
         self._is_of_one = self.is_usable = is_of_one
         if is_of_one:
             self._prefix = ""
@@ -143,35 +80,17 @@ class ScopeShape:
         raw: bytes = scope.get("query_string", b"")
         query = raw.decode("utf8", "replace") if raw else ""
         address, port = scope.get("client") or (None, None)
-        if self.has_old:
+        if self._has_old:
             url = self._prefix + path
             if query:
                 url += "?" + unquote(query)
             made["http.url"] = redact_url(url) if needs_redaction(url) else url
             fill(made, _OLD, path, user_agent, address, port)
-        if self.has_new:
+        if self._has_new:
             if query:
                 made["url.query"] = redacted_query(query) if redacts else query
             fill(made, _NEW, path, user_agent, address, port)
         return made
-
-    def outcome(self, code: int | None, error: str | None, target: str | None, route: Any) -> OutcomeMetrics:
-        """The metrics for requests with this outcome.
-
-        Args:
-            code: The status of the response, or None: there was none.
-            error: The attribute `error.type`, or None.
-            target: The path with the names of its parameters, or None.
-            route: The attribute `http.route`, or None.
-        """
-        key = (self.labels, code, error, target, route)
-        found = get_item(self._outcomes, key)
-        if found is None:
-            found = OutcomeMetrics(self._middleware, self.labels, code, error, target, route)
-            # The `root_path` in the target is a stranger's below a mount whose path has a parameter.
-            if self.labels.length + len(error or "") + len(target or "") + len(str(route or "")) <= LONGEST:
-                keep(self._outcomes, key, found, MOST_LABELS)
-        return found
 
 
 class Description(LazyAttributes):

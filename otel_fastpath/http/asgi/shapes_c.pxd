@@ -2,36 +2,24 @@
 import cython
 
 from otel_fastpath.http.servers.server_metrics_c cimport RequestLabels
-from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes
 
 cdef object asgi
 cdef dict _asgi_globals
-cdef object METHODS
-cdef object needs_redaction
 cdef tuple _OLD
 cdef tuple _NEW
 cdef tuple _OF_A_REQUEST
 
-cdef class OutcomeMetrics:
-    cdef readonly BoundHistogram duration_new
-    cdef readonly BoundHistogram duration_old
-    cdef readonly tuple request_sizes
-    cdef readonly tuple response_sizes
-
 cdef class ScopeShape:
-    cdef object _middleware
-    cdef dict _outcomes
+    cdef bint _has_new
+    cdef bint _has_old
+    cdef bint _is_of_one
     cdef str _prefix
     cdef dict _template
-    cdef bint _is_of_one
-    cdef readonly bint has_new
-    cdef readonly bint has_old
     cdef readonly bint is_usable
     cdef readonly RequestLabels labels
     @cython.locals(made=dict)
     cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
-    cpdef OutcomeMetrics outcome(self, object code, object error, object target, object route)
 
 cdef class Description(LazyAttributes):
     cdef object _middleware

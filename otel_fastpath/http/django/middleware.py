@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import time
 from typing import Any
 
@@ -10,17 +11,17 @@ from opentelemetry.instrumentation.django.middleware import otel_middleware
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TARGET
 from opentelemetry.semconv.attributes.http_attributes import HTTP_ROUTE
 
-from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.django.routes import is_refused, is_wsgi, key_of_url, name_of
 from otel_fastpath.http.exclusions import Exclusions, excludes
-from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured
 from otel_fastpath.http.servers.activations import OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes
-from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
+from otel_fastpath.http.servers.server_metrics import keep_plan, plan_of
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import inherits
 
 _PLACE = "the Django middleware"
 stock: Any = otel_middleware
@@ -28,7 +29,6 @@ stock: Any = otel_middleware
 _beginning = StockFunctions(STOCK["django.process_request"])
 _ending = StockFunctions(STOCK["django.process_response"])
 _Middleware = stock._DjangoMiddleware
-_get_span_name = _Middleware._get_span_name
 _START_TIME = "opentelemetry-instrumentor-django.starttime_key"
 _ACTIVATION = _Middleware._environ_activation_key
 _SPAN = _Middleware._environ_span_key
@@ -42,16 +42,42 @@ class DjangoRequest(ServerRequest):
     """A request that the middleware has begun.
 
     Attributes:
+        attributes: Those of the span at its start.
         exception: What the view raised, or None.
+        middleware: The middleware.
+        name: The name of the span.
         path: The target, as it is in the attributes.
-        span: The span.
+        request: Django's request, until the span has started.
     """
 
-    __slots__ = ("exception", "path", "span")
+    __slots__ = ("attributes", "exception", "middleware", "name", "path", "request")
 
+    attributes: dict[str, Any]
     exception: BaseException | None
+    middleware: Any
+    name: str
     path: str | None
-    span: Any
+    request: Any
+
+    def start(self) -> None:
+        """Start the span, and make it the current one."""
+        middleware, request, activation, attributes = self.middleware, self.request, self.activation, self.attributes
+        # It will have this one.
+        self.request = None
+        environ = request.META
+        start_time = environ.get(_START_TIME)
+        span = activation.start(middleware._tracer, self.name, environ, attributes, start_time)
+        self.count()
+        if span.is_recording():
+            _put_more(middleware, request, span, attributes)
+        activation.activate()
+        # Stock's own methods may run next: Django keeps those that it found when the application was loaded, and this
+        # package may be uninstrumented meanwhile.
+        timed = self.labels.attributes.copy()
+        if self.path:
+            timed[HTTP_TARGET] = self.path
+        environ[_ACTIVATION], environ[_SPAN] = activation, span
+        environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, self.labels.counted, self.started
 
     def take_route(self, request: Any) -> None:
         """Put the route on the span, and keep it for the metrics."""
@@ -60,8 +86,9 @@ class DjangoRequest(ServerRequest):
             route = getattr(match, "route", None) if match else None
             if route:
                 self.route = route
-                if self.span.is_recording():
-                    self.span.set_attribute(HTTP_ROUTE, route)
+                span = self.activation.span
+                if span.is_recording():
+                    span.set_attribute(HTTP_ROUTE, route)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
@@ -86,7 +113,7 @@ class DjangoRequest(ServerRequest):
             self.end(self.exception)
 
     def _put_response(self, request: Any, response: Any) -> None:
-        span = self.span
+        span = self.activation.span
         self.put_status(span, str(response.status_code))
         if VARIABLES.get(RESPONSE_HEADERS):
             collect = stock.wsgi_collect_custom_response_headers_attributes
@@ -97,162 +124,129 @@ class DjangoRequest(ServerRequest):
             _call_hook("response_hook", span, request, response)
 
 
-class Middleware:
-    """What the instrumentation has set up, and what follows from that."""
+class DjangoPlan(EnvironShapes):
+    """What is kept for one middleware.
 
-    __slots__ = ("_exclusions", "_shapes")
+    Args:
+        middleware: The middleware.
+        urls: The excluded URLs.
+        instruments: See `ApplicationMetrics`.
 
-    def __init__(self) -> None:
-        self._exclusions = Exclusions(None)
-        self._shapes: EnvironShapes | None = None
+    Attributes:
+        exclusions: The decisions about URLs.
+        names_spans: Whether stock's method names its spans.
+    """
 
-    def process_request(self, original: Any, middleware: Any, request: Any) -> Any:
-        """Begin a request as stock's method does.
+    __slots__ = ("exclusions", "names_spans")
 
-        Args:
-            original: Stock's method, which handles unusual requests.
-            middleware: The middleware.
-            request: Django's request.
-        """
-        begun: Any = None
-        try:
-            if is_wsgi(request) and _beginning.hold() and _ending.hold():
-                begun = self._begin(middleware, request)
-        except Exception as error:
-            if stays_without(_PLACE, error):
-                begun = False
-        if begun is None:
-            return original(middleware, request)
-        request._otel_fastpath = begun
-        if begun and _Middleware._otel_request_hook:
-            _call_hook("request_hook", begun.span, request)
-        return None
+    def __init__(self, middleware: Any, urls: Any, *instruments: Any) -> None:
+        EnvironShapes.__init__(self, stock, "wsgi_collect_request_attributes", COLLECTING["django"], *instruments)
+        self.exclusions = Exclusions(urls)
+        self.names_spans = inherits(type(middleware), _Middleware, ("_get_span_name",))
 
-    def _is_excluded(self, urls: Any, request: Any) -> bool:
-        exclusions = _exclusions(self)
-        if exclusions.urls is not urls:
-            exclusions = Exclusions(urls)
-            _keep_exclusions(self, exclusions)
-        return exclusions.is_excluded(key_of_url(request), lambda: request.build_absolute_uri("?"))
 
-    def _shapes_of(self, middleware: Any) -> EnvironShapes:
-        active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
-        old, new = middleware._duration_histogram_old, middleware._duration_histogram_new
-        shapes = _shapes(self)
-        if shapes is None or not shapes.series.is_of(active, old, new, mode):
-            series = ApplicationMetrics(active, old, new, mode)
-            shapes = EnvironShapes(stock, "wsgi_collect_request_attributes", COLLECTING["django"], series, mode)
-            _keep_shapes(self, shapes)
-        return shapes
+class _DjangoRequests(RequestChooser):
+    """Decides how each request is served."""
 
-    def _begin(self, middleware: Any, request: Any) -> Any:
-        """The request with its span; False: its host is refused or its URL excluded, or after a fault of ours."""
+    __slots__ = ()
+
+    def find(self, middleware: Any, request: Any) -> Any:
+        """A `DjangoRequest`, not started yet, or how to serve it without."""
+        if not (is_wsgi(request) and _beginning.hold() and _ending.hold()):
+            return LEFT_TO_STOCK
         # Stock asks Django, too, and has no telemetry then: anybody may send any host.
         if is_refused(request):
-            return False
-        if excludes(middleware._excluded_urls) and self._is_excluded(middleware._excluded_urls, request):
-            return False
+            return WITHOUT
+        active, mode = middleware._active_request_counter, middleware._sem_conv_opt_in_mode
+        old, new, urls = (
+            middleware._duration_histogram_old,
+            middleware._duration_histogram_new,
+            middleware._excluded_urls,
+        )
+        plan = plan_of(middleware, active, old, new, mode)
+        if plan is None or plan.exclusions.urls is not urls:
+            plan = keep_plan(DjangoPlan(middleware, urls, active, old, new, mode), middleware)
+        if excludes(urls):
+            url = partial(request.build_absolute_uri, "?")
+            if plan.exclusions.is_excluded(key_of_url(request), url):
+                return WITHOUT
         request._otel_start_time = time()
-        environ = request.META
-        shapes = self._shapes_of(middleware)
-        shape, attributes = shapes.look(environ)
-        # Another middleware may have set another method.
-        is_usual = shape.method and shape.method == request.method
-        if is_usual and type(middleware)._get_span_name is _get_span_name:
-            name = name_of(request, shape.method)
-        else:
-            name = middleware._get_span_name(request)
+        shape, attributes = plan.look(request.META)
         begun = DjangoRequest.__new__(DjangoRequest)
-        begun.prepare(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
+        begun.prepare(plan, shape.labels, OpenActivation())
+        begun.middleware, begun.request, begun.attributes = middleware, request, attributes
         begun.path, begun.exception = attributes.get(HTTP_TARGET), None
-        activation = begun.activation = OpenActivation()
+        # Another middleware may have set another method.
+        if plan.names_spans and shape.method and shape.method == request.method:
+            begun.name = name_of(request, shape.method)
+        else:
+            begun.name = middleware._get_span_name(request)
+        return begun
+
+
+_requests = _DjangoRequests(_PLACE)
+
+
+def process_request(original: Any, middleware: Any, request: Any) -> Any:
+    """Begin a request as stock's method does.
+
+    Args:
+        original: Stock's method, which handles unusual requests.
+        middleware: The middleware.
+        request: Django's request.
+    """
+    begun = _requests.choose(middleware, request)
+    if type(begun) is DjangoRequest:
         try:
-            begun.span = activation.start(middleware._tracer, name, environ, attributes, environ.get(_START_TIME))
-            return begun if self._try_activate(begun, middleware, request, attributes) else False
+            begun = begun.try_start(_PLACE)
         except BaseException:
-            activation.leave(None)
+            begun.end(None)
             raise
+    if begun is LEFT_TO_STOCK:
+        return original(middleware, request)
+    request._otel_fastpath = None if begun is WITHOUT else begun
+    if begun is not WITHOUT and _Middleware._otel_request_hook:
+        _call_hook("request_hook", begun.activation.span, request)
+    return None
 
-    def _try_activate(self, begun: DjangoRequest, middleware: Any, request: Any, attributes: Any) -> bool:
-        """Make the span the current one; False after a fault of ours, which has ended it. Never raises one."""
-        span, activation, is_active = begun.span, begun.activation, False
-        try:
-            begun.count()
-            if span.is_recording():
-                _put_more(middleware, request, span, attributes)
-            activation.activate()
-            # Stock's own methods may run next: Django keeps those that it found when the application was loaded, and
-            # this package may be uninstrumented meanwhile.
-            environ, labels = request.META, begun.labels
-            timed = labels.attributes.copy()
-            if begun.path:
-                timed[HTTP_TARGET] = begun.path
-            environ[_ACTIVATION], environ[_SPAN] = activation, span
-            environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, labels.counted, begun.started
-            is_active = True
-        except Exception as error:
-            faults.absorb_any(_PLACE, error)
-        finally:
-            if not is_active:
-                begun.uncount()
-                activation.leave(None)
-        return is_active
 
-    def process_view(self, original: Any, middleware: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Take the route of the request."""
-        try:
-            begun = request._otel_fastpath
-        except AttributeError:
-            return original(middleware, request, *args, **kwargs)
+def process_view(original: Any, middleware: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+    """Take the route of the request."""
+    try:
+        begun = request._otel_fastpath
+    except AttributeError:
+        return original(middleware, request, *args, **kwargs)
+    if begun:
+        begun.take_route(request)
+    return None
+
+
+def process_exception(original: Any, middleware: Any, request: Any, exception: Any) -> Any:
+    """Keep what the view raised."""
+    try:
+        begun = request._otel_fastpath
+    except AttributeError:
+        return original(middleware, request, exception)
+    if begun:
+        begun.exception = exception
+    return None
+
+
+def process_response(original: Any, middleware: Any, request: Any, response: Any) -> Any:
+    """End a request as stock's method does; the other arguments are those of `process_request`."""
+    try:
+        begun = request._otel_fastpath
+    except AttributeError:
+        return original(middleware, request, response)
+    try:
+        del request._otel_fastpath
         if begun:
-            begun.take_route(request)
-        return None
-
-    def process_exception(self, original: Any, middleware: Any, request: Any, exception: Any) -> Any:
-        """Keep what the view raised."""
-        try:
-            begun = request._otel_fastpath
-        except AttributeError:
-            return original(middleware, request, exception)
+            begun.answer(request, response)
+    except BaseException:
         if begun:
-            begun.exception = exception
-        return None
-
-    def process_response(self, original: Any, middleware: Any, request: Any, response: Any) -> Any:
-        """End a request as stock's method does; the other arguments are those of `process_request`."""
-        try:
-            begun = request._otel_fastpath
-        except AttributeError:
-            return original(middleware, request, response)
-        try:
-            del request._otel_fastpath
-            if begun:
-                begun.answer(request, response)
-        except BaseException:
-            if begun:
-                begun.activation.leave(begun.exception)
-            raise
-        return response
-
-
-@critical_section
-def _exclusions(kept: Middleware) -> Exclusions:
-    return kept._exclusions
-
-
-@critical_section
-def _keep_exclusions(kept: Middleware, exclusions: Exclusions) -> None:
-    kept._exclusions = exclusions
-
-
-@critical_section
-def _shapes(kept: Middleware) -> EnvironShapes | None:
-    return kept._shapes
-
-
-@critical_section
-def _keep_shapes(kept: Middleware, shapes: EnvironShapes) -> None:
-    kept._shapes = shapes
+            begun.activation.leave(begun.exception)
+        raise
+    return response
 
 
 def _put_more(middleware: Any, request: Any, span: Any, attributes: dict[str, Any]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
+from otel_fastpath.http.instrumenting import forget_plans
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch, SkipError
@@ -22,39 +22,51 @@ _WSGI: Final = "opentelemetry.instrumentation.wsgi"
 _METHODS: Final = ("process_request", "process_view", "process_exception", "process_response")
 
 
-@functools.cache
-def _middleware(_core: str) -> Any:
-    return hot.http_django_middleware.Middleware()
-
-
-def _ours() -> Any:
+def _hooks() -> Any:
     try:
-        return _middleware(compiled.implementation()[0])
+        return hot.http_django_middleware
     except ImportError as error:
         raise SkipError(f"Django cannot be used here: {error}") from error
 
 
-def _make(name: str) -> Callable[[Any, Config], Any]:
-    def make(original: Any, _settings: Config) -> Any:
-        handle = getattr(_ours(), name)
+def _make_process_request(original: Any, _settings: Config) -> Any:
+    handle = _hooks().process_request
 
-        # A call with named parameters takes fewer instructions than one with any.
-        def process_request(self: Any, request: Any) -> Any:
-            return handle(original, self, request)
+    @functools.wraps(original)
+    def process_request(self: Any, request: Any) -> Any:
+        return handle(original, self, request)
 
-        def process_view(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-            return handle(original, self, request, *args, **kwargs)
+    return process_request
 
-        def process_exception(self: Any, request: Any, exception: Any) -> Any:
-            return handle(original, self, request, exception)
 
-        def process_response(self: Any, request: Any, response: Any) -> Any:
-            return handle(original, self, request, response)
+def _make_process_view(original: Any, _settings: Config) -> Any:
+    handle = _hooks().process_view
 
-        made = (process_request, process_view, process_exception, process_response)
-        return functools.wraps(original)(made[_METHODS.index(name)])
+    @functools.wraps(original)
+    def process_view(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return handle(original, self, request, *args, **kwargs)
 
-    return make
+    return process_view
+
+
+def _make_process_exception(original: Any, _settings: Config) -> Any:
+    handle = _hooks().process_exception
+
+    @functools.wraps(original)
+    def process_exception(self: Any, request: Any, exception: Any) -> Any:
+        return handle(original, self, request, exception)
+
+    return process_exception
+
+
+def _make_process_response(original: Any, _settings: Config) -> Any:
+    handle = _hooks().process_response
+
+    @functools.wraps(original)
+    def process_response(self: Any, request: Any, response: Any) -> Any:
+        return handle(original, self, request, response)
+
+    return process_response
 
 
 _SOURCES: Final = (
@@ -67,12 +79,13 @@ _SOURCES: Final = (
 )
 
 
-def _patch(name: str, why: str) -> Patch:
+def _patch(name: str, make: Callable[[Any, Config], Any], why: str) -> Patch:
     return Patch(
         name=f"django.{name}",
         target=f"{_MODULE}:_DjangoMiddleware.{name}",
         why=why,
-        make=_make(name),
+        make=make,
+        undo=forget_plans,
         requires=requires("django"),
         sources=_SOURCES,
         stock=STOCK[f"django.{name}"],
@@ -84,11 +97,12 @@ def _patch(name: str, why: str) -> Patch:
 _URL: Final = "Makes the URL of the request to see whether it is excluded"
 # The later ones are applied first, so that no request is begun here and ended by stock's.
 PATCHES: Final = (
-    _patch("process_response", f"{_URL}, and reads four variables of the environment."),
-    _patch("process_exception", f"{_URL}."),
-    _patch("process_view", f"{_URL}."),
+    _patch("process_response", _make_process_response, f"{_URL}, and reads four variables of the environment."),
+    _patch("process_exception", _make_process_exception, f"{_URL}."),
+    _patch("process_view", _make_process_view, f"{_URL}."),
     _patch(
         "process_request",
+        _make_process_request,
         "Resolves the path that Django resolves again, and makes all attributes of the request, which it sets twice.",
     ),
 )

@@ -16,6 +16,7 @@ from django.utils import translation
 
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.stock import unreplaced
 
 # Converters of the application may look into a database; where they are not known, nothing is kept.
 _custom_converters: Final[Any] = getattr(converters, "REGISTERED_CONVERTERS", True)
@@ -27,7 +28,9 @@ _PATH, _LANGUAGE, _CODE = range(3)
 _ROUTES: Final = (URLPattern, URLResolver)
 _PATTERNS: Final = (RoutePattern, RegexPattern)
 _deciding: Final[dict[Any, int]] = {}
-_get_host: Final = WSGIRequest.get_host
+# What is kept of a request's host and URL follows from these. One that is replaced already is equal to nothing.
+_get_host: Final = unreplaced(WSGIRequest, "get_host")[2]
+_build_absolute_uri: Final = unreplaced(WSGIRequest, "build_absolute_uri")[2]
 # Where Django keeps the settings that were read; reading one as an attribute takes 3,000 instructions.
 _settings: Final[dict[str, Any]] = object.__getattribute__(settings, "__dict__")
 _MISSING: Final = object()
@@ -98,6 +101,8 @@ def _of_match(match: Any) -> str:
 def key_of_url(request: Any) -> tuple[Any, ...] | None:
     """What `build_absolute_uri("?")` follows from; None: that is not known."""
     if type(request) is not WSGIRequest or _setting("USE_X_FORWARDED_HOST") or _setting("SECURE_PROXY_SSL_HEADER"):
+        return None
+    if WSGIRequest.get_host is not _get_host or WSGIRequest.build_absolute_uri is not _build_absolute_uri:
         return None
     get = request.META.get
     return get("wsgi.url_scheme"), get("HTTP_HOST"), get("SERVER_NAME"), get("SERVER_PORT"), request.path

@@ -5,17 +5,17 @@ Compiled as `instruments_c`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.compiled.helpers import address, get_item
 from otel_fastpath.http.bounded import LONGEST
+from otel_fastpath.http.servers.server_metrics import PLAN, RequestLabels, keep_plan
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.plans import Plan
 
-_NAME: Final = "_otel_fastpath"
 
-
-class ApplicationInstruments:
+class ApplicationInstruments(Plan):
     """What is kept for one application.
 
     Args:
@@ -23,36 +23,42 @@ class ApplicationInstruments:
         active: The counter of requests in progress.
     """
 
-    __slots__ = ("_actives", "_durations", "active", "duration")
+    __slots__ = ("_active", "_bound", "_duration")
 
     def __init__(self, duration: Any, active: Any) -> None:
-        self.duration = duration
-        self.active = active
-        self._actives: dict[Any, Any] = {}
-        self._durations: dict[Any, Any] = {}
+        self._duration, self._active = duration, active
+        self._bound: dict[Any, Any] = {}
 
-    def counter(self, attributes: dict[str, Any]) -> Any:
+    def is_of(self, own: Any, duration: Any, active: Any) -> bool:
+        """Whether it is the plan of this application, and these are its instruments."""
+        return self.owner == address(own) and self._duration is duration and self._active is active
+
+    def labels(self, attributes: dict[str, Any]) -> RequestLabels:
         """The bound counter of requests in progress with these attributes."""
-        return self._bound(self._actives, self.active, attributes)
+        return self._found(attributes, True)  # type: ignore[no-any-return]  # noqa: FBT003  # positional for C
 
     def histogram(self, attributes: dict[str, Any]) -> Any:
-        """The bound histogram of durations with these attributes."""
-        return self._bound(self._durations, self.duration, attributes)
+        """The bound histogram of durations with these attributes: the status or an error is one of them."""
+        return self._found(attributes, False)  # noqa: FBT003  # positional for C
 
-    def _bound(self, known: dict[Any, Any], instrument: Any, attributes: dict[str, Any]) -> Any:
+    def _found(self, attributes: dict[str, Any], is_counter: bool) -> Any:
         key = tuple(attributes.items())
-        found = get_item(known, key)
+        found = get_item(self._bound, key)
         if found is None:
-            found = bind(instrument, attributes)
+            found = bind(self._active if is_counter else self._duration, attributes)
+            if is_counter:
+                found = RequestLabels(found, attributes, attributes, 0)
             if sum([len(str(value)) for value in attributes.values()]) <= LONGEST:
-                keep(known, key, found)
+                keep(self._bound, key, found)
         return found
 
 
-def kept_for(own: Any) -> ApplicationInstruments:
+def instruments_of(own: Any) -> ApplicationInstruments:
     """What is kept for an application: for its instruments at this time."""
     duration, active = own._instruments()
-    kept: ApplicationInstruments | None = vars(own).get(_NAME)
-    if kept is None or kept.duration is not duration or kept.active is not active:
-        kept = vars(own)[_NAME] = ApplicationInstruments(duration, active)
-    return kept
+    known = get_item(own.__dict__, PLAN)
+    if isinstance(known, ApplicationInstruments):
+        plan = known
+        if plan.is_of(own, duration, active):
+            return plan
+    return keep_plan(ApplicationInstruments(duration, active), own)  # type: ignore[no-any-return]  # the plan

@@ -1,13 +1,18 @@
 # C types for the compiled twin of instruments.py.
-from otel_fastpath.metrics.instruments.bound_c cimport BoundCounter, BoundHistogram
+import cython
 
-cdef class ApplicationInstruments:
-    cdef dict _actives
-    cdef dict _durations
-    cdef readonly object active
-    cdef readonly object duration
-    cdef BoundCounter counter(self, dict attributes)
+from otel_fastpath.http.servers.server_metrics_c cimport RequestLabels
+from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
+from otel_fastpath.patching.plans_c cimport Plan
+
+cdef class ApplicationInstruments(Plan):
+    cdef object _active
+    cdef dict _bound
+    cdef object _duration
+    cdef bint is_of(self, object own, object duration, object active) except -1
+    cdef RequestLabels labels(self, dict attributes)
     cdef BoundHistogram histogram(self, dict attributes)
-    cdef _bound(self, dict known, object instrument, dict attributes)
+    cdef _found(self, dict attributes, bint is_counter)
 
-cdef ApplicationInstruments kept_for(object own)
+@cython.locals(plan=ApplicationInstruments)
+cdef ApplicationInstruments instruments_of(object own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
+from otel_fastpath.http.instrumenting import forget_plans
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import sources
 from otel_fastpath.patching.patch import Patch
@@ -43,6 +44,7 @@ PATCHES: Final = (
         why="Makes closures, three contexts and all attributes for each request, and parses the Host header each time;"
         " here what requests share is made once.",
         make=_make_call,
+        undo=forget_plans,
         requires=_REQUIRES,
         sources=_SOURCES | sources(f"{_API}:_RequestTelemetry"),
         stock=STOCK["fastapi_own.request"],

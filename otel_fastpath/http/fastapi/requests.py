@@ -6,41 +6,41 @@ Compiled as `requests_c`.
 from __future__ import annotations
 
 import functools
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.telemetry import _api, _asgi
 from opentelemetry import _logs
-from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind, StatusCode
-from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.http.conventions import StockFunctions
-from otel_fastpath.http.fastapi.bound_instruments import ApplicationInstruments, kept_for
+from otel_fastpath.http.fastapi.bound_instruments import ApplicationInstruments, instruments_of
 from otel_fastpath.http.fastapi.scope_attributes import query_of, read, server_attributes
 from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_provider
-from otel_fastpath.http.scopes import detach_token, make_current
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
+from otel_fastpath.http.servers.activations import Activation
+from otel_fastpath.http.servers.asgi_messages import MessageRequest
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current
-from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
 api: Any = _api
 asgi: Any = _asgi
 _PLACE: Final = "a request of FastAPI"
 _SERVER: Final = SpanKind.SERVER
 _LOWEST_ERROR: Final = 500
-# What `_chosen` returns if stock's own code is to serve the request, and if nothing is to be emitted for it.
-_LEFT_TO_STOCK: Final = object()
-_NOTHING: Final = object()
+_TRAILERS: Final = {"http.response.trailers": "more_trailers", "http.response.pathsend": "more"}
+_LAST: Final = {"http.response.body": "more_body", **_TRAILERS}
+# Only their types are of interest.
+_DISCONNECTED: Final = ConnectionError("Client disconnected")
+_INCOMPLETE: Final = RuntimeError("Incomplete ASGI response")
 # Other code may replace the functions in whose place these stand.
 _stock_functions = StockFunctions(STOCK["fastapi_own.request"])
 
 
-class Request:
+class FastapiRequest(MessageRequest):
     """One request (or websocket) in progress.
 
     Args:
@@ -49,113 +49,83 @@ class Request:
         tracing: The provider of tracers; None: no spans.
         metering: Whether to record metrics.
         logging: Whether to emit log records.
-
-    Attributes:
-        is_websocket: Whether it is a websocket.
     """
 
     __slots__ = (
-        *("_active", "_attributes", "_base", "_disconnected", "_finished", "_is_counted", "_kept", "_method"),
-        *("_own", "_parent", "_provider", "_receive", "_scope", "_send", "_span", "_started", "_telemetry", "_token"),
-        *("_trailers", "_with_logs", "is_websocket"),
+        *("_attributes", "_disconnected", "_instruments", "_is_finished", "_is_websocket", "_method"),
+        *("_own", "_provider", "_telemetry", "_with_logs"),
     )
 
     def __init__(self, own: Any, scope: dict[str, Any], tracing: Any, metering: bool, logging: bool) -> None:
-        self._own = own
-        self._scope, self._provider, self._with_logs = scope, tracing, logging
-        self.is_websocket = scope["type"] == "websocket"
-        self._span: Any = None
-        self._parent: Any = None
-        self._token: Any = None
-        self._active: Any = None
+        self._own, self.scope, self._provider, self._with_logs = own, scope, tracing, logging
+        self._is_websocket = scope["type"] == "websocket"
         self._telemetry: Any = None
-        self._is_counted = False
-        self._kept: ApplicationInstruments | None = None
-        self._finished = self._trailers = self._disconnected = False
+        self._is_finished = self._disconnected = False
+        self.final = _LAST
+        self._instruments: ApplicationInstruments | None = None
+        labels: Any = None
         known = scope.get("method", "")
-        method = self._method = known if known in own._known_methods else "_OTHER"
-        scheme = scope.get("scheme", "ws" if self.is_websocket else "http")
-        if self.is_websocket:
-            self._base = {"url.scheme": scheme, "network.protocol.name": "websocket"}
-            self._attributes: dict[str, Any] = self._base.copy()
-            return
-        self._base = {"url.scheme": scheme, "http.request.method": method}
-        self._attributes = self._base.copy()
-        if version := scope.get("http_version"):
-            self._attributes["network.protocol.version"] = version
-        if metering:
-            self._kept = kept_for(own)
-            self._active = self._kept.counter(self._base)
+        self._method = known if known in own._known_methods else "_OTHER"
+        attributes: dict[str, Any] = {"url.scheme": scope.get("scheme", "ws" if self._is_websocket else "http")}
+        if self._is_websocket:
+            attributes["network.protocol.name"] = "websocket"
+        else:
+            attributes["http.request.method"] = self._method
+            if metering:
+                self._instruments = instruments_of(own)
+                labels = self._instruments.labels(attributes.copy())
+            if version := scope.get("http_version"):
+                attributes["network.protocol.version"] = version
+        self._attributes = attributes
+        self.prepare(None, labels, Activation())
 
-    def start(self, receive: Any, send: Any) -> None:
+    def start(self) -> None:
         """Count the request, start its span, and make both known to FastAPI."""
-        self._receive, self._send = receive, send
-        self._is_counted = True
-        self._count(1)
-        self._enter()
-
-    def drop(self) -> None:
-        """Undo `start`, which raised an exception: FastAPI's own code may serve the request, in a span of its own."""
-        self._span = None
-        self._restore()
-        self._uncount()
-
-    def _uncount(self) -> None:
-        is_counted, self._is_counted = self._is_counted, False
-        if is_counted:
-            self._count(-1)
-
-    def _enter(self) -> None:
-        """Start the span, and make it and the telemetry of the request current."""
-        own, scope = self._own, self._scope
+        own, scope, activation = self._own, self.scope, self.activation
         config = own.config
-        self._started = perf_counter()
+        if self.labels is not None:
+            self.count()
         method = "HTTP" if self._method == "_OTHER" else self._method
-        name = "WS" if self.is_websocket else method
+        name = "WS" if self._is_websocket else method
         tracer = None
-        context: Any = current()
         if self._provider is not None:
             authority, parent = read(scope)
-            if parent or context:
-                self._parent = make_current(parent)
-            context = parent
+            if parent or current():
+                activation.enter_remote(parent)
             tracer = own._get_tracer(provider=self._provider)
-            self._span = tracer.start_span(name, parent, _SERVER, self._describe(authority))
+            activation.span = tracer.start_span(name, parent, _SERVER, self._describe(authority))
+        logger = None
+        if self._with_logs:
+            logger = _logs.get_logger(
+                "fastapi", asgi.__version__, config["logger_provider"], schema_url=asgi._SCHEMA_URL
+            )
         telemetry = self._telemetry = api._RequestTelemetry(
-            span=self._span,
+            span=activation.span,
             span_method=name,
             tracer=tracer if config["operation_spans"] else None,
-            logger=_logs.get_logger("fastapi", asgi.__version__, config["logger_provider"], schema_url=asgi._SCHEMA_URL)
-            if self._with_logs
-            else None,
+            logger=logger,
             _mount_prefix=scope.get("app_root_path", scope.get("root_path", "")).rstrip("/"),
         )
         scope["fastapi.telemetry"] = telemetry
-        made = {**context, api._REQUEST_TELEMETRY_KEY: telemetry}
-        if self._span is not None:
-            made[_SPAN_KEY] = self._span
-        self._token = make_current(Context(made))
+        activation.activate(api._REQUEST_TELEMETRY_KEY, telemetry)
+
+    def announce(self, receive: Any, send: Any) -> tuple[Any, Any]:
+        """What the application is to be called with."""
+        self._receive, self._send = receive, send
+        return (receive, send) if self._is_websocket else (self.receive, self.send)
 
     def _describe(self, authority: bytes | None) -> dict[str, Any]:
         """The attributes that the span starts with."""
-        scope = self._scope
+        scope = self.scope
         made = self._attributes.copy()
         made.update(server_attributes(scope, authority))
-        if not self.is_websocket:
+        if not self._is_websocket:
             made["url.path"] = scope["path"]
             if query := scope.get("query_string"):
                 made["url.query"] = query_of(query)
             if (method := scope.get("method", "")) != self._method:
                 made["http.request.method_original"] = method
         return made
-
-    def _count(self, number: int) -> None:
-        """Add to the number of requests in progress."""
-        try:
-            if self._active is not None:
-                self._active.add(number)
-        except Exception as error:
-            faults.absorb_any(_PLACE, error)
 
     async def receive(self) -> Any:
         """Receive the next message."""
@@ -170,102 +140,69 @@ class Request:
             self._disconnected = True
         return message
 
-    def send(self, message: Any) -> Awaitable[None]:
-        """Send a message; with the last one, the request's span ends."""
-        return self._send_last(message) if self._handle_message(message) else self._send(message)
-
-    async def _send_last(self, message: Any) -> None:
-        await self._send(message)
-        self._finish(None)
-
-    def _handle_message(self, message: Any) -> bool:
-        """Keep what a message says of the response; return whether it is the last one."""
-        try:
-            kind = message["type"]
-        except Exception as error:
-            faults.raise_interruption(error)
-            # A mistake of the application's, which the server reports.
-            return False
-        try:
-            if kind == "http.response.body":
-                return not self._trailers and not message.get("more_body", False)
-            if kind == "http.response.trailers":
-                return not message.get("more_trailers", False)
-            if kind == "http.response.pathsend":
-                return True
-            if kind == "http.response.start":
-                self._telemetry.status_code = message.get("status")
-                self._trailers = message.get("trailers", False)
-        except Exception as error:
-            faults.absorb_any(_PLACE, error)
-        return False
-
-    def fail(self, error: BaseException) -> None:
-        """End the span of a request whose application raised."""
-        failure: BaseException | None = error
-        try:
-            if not self._finished and self._telemetry is not None:
-                asgi._exception(scope=self._scope, exc=error)
-                if self.is_websocket and api._normal_websocket_disconnect(error):
-                    failure = None
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
-        finally:
-            self._finish(failure)
+    def before_sending(self, message: Any, kind: Any) -> None:
+        """Keep what a message says of the response."""
+        if kind == "http.response.start":
+            self._telemetry.status_code = message.get("status")
+            self.final = _TRAILERS if message.get("trailers", False) else _LAST
 
     def complete(self) -> None:
-        """End the span of a request whose application has returned, if the last message did not end it."""
-        if self._finished:
-            return
-        lost: Exception | None = None
-        try:
-            if self._disconnected:
-                lost = ConnectionError("Client disconnected")
-            elif not self.is_websocket:
-                lost = RuntimeError("Incomplete ASGI response")
-        except Exception as fault:
-            faults.absorb_any(_PLACE, fault)
-        self._finish(lost)
+        """End the span with the last message."""
+        self._finish(None)
 
-    def _finish(self, error: BaseException | None) -> None:
-        if self._finished:
-            return
-        self._finished = True
+    def end(self, error: BaseException | None) -> None:
+        """End the span and forget the request, whose application has returned or raised: what was not done yet."""
         try:
-            if self._telemetry is not None:
-                self._record(error)
+            self._finish(self._failure(error))
         finally:
             try:
-                self._uncount()
+                self.activation.leave(None)
             finally:
-                self._end_span()
+                self._forget()
 
-    def _record(self, error: BaseException | None) -> None:
-        """Put the outcome on the span, and record the duration."""
+    def _failure(self, error: BaseException | None) -> BaseException | None:
+        """Why the request failed; None: it did not. FastAPI makes an error of the application known."""
+        if error is None:
+            return None if self._is_websocket else _DISCONNECTED if self._disconnected else _INCOMPLETE
         try:
-            attributes = self._attributes
-            failed = self._put_outcome(attributes, error)
-            span = self._span
+            if self._telemetry is not None:
+                asgi._exception(scope=self.scope, exc=error)
+                if self._is_websocket and api._normal_websocket_disconnect(error):
+                    return None
+        except Exception as fault:
+            faults.absorb_any(_PLACE, fault)
+        return error
+
+    def _finish(self, error: BaseException | None) -> None:
+        if self._is_finished:
+            return
+        self._is_finished = True
+        try:
+            self._show_outcome(error)
+        finally:
+            try:
+                self.measure()
+            finally:
+                self.activation.end()
+
+    def _show_outcome(self, error: BaseException | None) -> None:
+        """Put the outcome on the span."""
+        try:
+            if self._telemetry is None:
+                return
+            failed = self._put_outcome(self._attributes, error)
+            span = self.activation.span
             if span is not None:
-                span.set_attributes(attributes)
+                span.set_attributes(self._attributes)
                 if failed:
                     span.set_status(StatusCode.ERROR)
-            if self._kept is not None:
-                self._kept.histogram(attributes).record(max(0, perf_counter() - self._started))
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
-    def _end_span(self) -> None:
-        if self._span is not None:
-            end_span(self._span, _PLACE)
-
-    def _end_open_span(self) -> None:
-        """End the span, if `_finish` was interrupted before it did."""
-        try:
-            if self._span is not None and self._span.is_recording():
-                self._end_span()
-        except Exception as error:
-            faults.absorb_any(_PLACE, error)
+    def record(self, seconds: float) -> None:
+        """Record the duration, unless the request was interrupted before it had begun."""
+        if self._telemetry is not None:
+            self._instruments.histogram(self._attributes).record(max(seconds, 0.0))  # type: ignore[union-attr]  # it is counted
 
     def _put_outcome(self, attributes: dict[str, Any], error: BaseException | None) -> bool:
         """Add the route, the status and the type of an error; return whether the request failed."""
@@ -275,35 +212,21 @@ class Request:
             attributes["http.route"] = telemetry.route
         if status is not None:
             attributes["http.response.status_code"] = status
-        if error is None and (self.is_websocket or (type(status) is int and status < _LOWEST_ERROR)):
+        if error is None and (self._is_websocket or (type(status) is int and status < _LOWEST_ERROR)):
             return False
         errors = telemetry._exceptions
         failure = error or (errors[-1] if errors else None)
         attributes["error.type"] = api._exception_type(failure) if failure else str(status or "incomplete_response")
         return True
 
-    def close(self) -> None:
-        """Forget the request and restore the context; what was not done yet, after an exception."""
+    def _forget(self) -> None:
         try:
-            self._restore()
-        finally:
-            self._end_open_span()
-        if self._telemetry is None:
-            return
-        try:
-            self._telemetry.data = None
-            self._telemetry._exceptions.clear()
-            self._scope.pop("fastapi.telemetry", None)
+            if self._telemetry is not None:
+                self._telemetry.data = None
+                self._telemetry._exceptions.clear()
+                self.scope.pop("fastapi.telemetry", None)
         except Exception as error:
             faults.absorb_any(_PLACE, error)
-
-    def _restore(self) -> None:
-        if self._token is not None:
-            detach_token(self._token)
-            self._token = None
-        if self._parent is not None:
-            detach_token(self._parent)
-            self._parent = None
 
 
 def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -313,26 +236,22 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     async def __call__(  # noqa: N807  # the name is in stack traces
         self: Any, *, app: Any, scope: Any, receive: Any, send: Any, legacy_otel: bool = False
     ) -> None:
-        chosen = _chosen_or_none(self, scope, legacy_otel)
-        if type(chosen) is Request:
-            request: Request = chosen
+        # Where the stock instrumentation is in charge of the application, FastAPI only asks whether it is excluded.
+        is_idle = legacy_otel and self.config["exclude"] is None
+        chosen = WITHOUT if is_idle else _requests.choose(self, scope)
+        if type(chosen) is FastapiRequest:
+            request: FastapiRequest = chosen
             try:
-                chosen = _start(request, receive, send)
+                chosen = request.try_start(_PLACE)
                 if chosen is request:
-                    if request.is_websocket:
-                        await app(scope, receive, send)
-                    else:
-                        await app(scope, request.receive, request.send)
-                    request.complete()
-                    request.close()
+                    given_receive, given_send = request.announce(receive, send)
+                    await app(scope, given_receive, given_send)
+                    request.end(None)
                     return
             except BaseException as error:
-                try:
-                    request.fail(error)
-                finally:
-                    request.close()
+                request.end(error)
                 raise
-        if chosen is _LEFT_TO_STOCK:
+        if chosen is LEFT_TO_STOCK:
             await original(self, app=app, scope=scope, receive=receive, send=send, legacy_otel=legacy_otel)
             return
         await app(scope, receive, send)
@@ -340,39 +259,20 @@ def bind_call(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _chosen_or_none(own: Any, scope: Any, legacy_otel: bool) -> Any:
-    """What `_chosen` returns; after an error, how to serve the request without it."""
-    try:
-        return _chosen(own, scope, legacy_otel)
-    except Exception as error:
-        faults.absorb_any(_PLACE, error)
-        return _instead(error)
+class _FastapiRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, own: Any, scope: Any) -> Any:
+        """A `FastapiRequest`, not started yet, or how to serve it without."""
+        config = own.config
+        if config["exclude"] is not None or type(scope) is not dict or not _stock_functions.hold():
+            return LEFT_TO_STOCK
+        tracing, metering, logging = tracing_provider(config), is_metering(config, scope), is_logging(config)
+        if tracing is None and not metering and not logging:
+            return WITHOUT
+        return FastapiRequest(own, scope, tracing, metering, logging)
 
 
-def _start(request: Request, receive: Any, send: Any) -> Any:
-    """Start the span of a request; return the request, or how to serve it without one after an error."""
-    try:
-        request.start(receive, send)
-    except Exception as error:
-        faults.absorb_any(_PLACE, error)
-        request.drop()
-        return _instead(error)
-    return request
-
-
-def _instead(error: Exception) -> Any:
-    # What is not ours, such as a sampler, would raise again in stock's code.
-    return _LEFT_TO_STOCK if faults.ours(error) else _NOTHING
-
-
-def _chosen(own: Any, scope: Any, legacy_otel: bool) -> Any:
-    """How to serve a request: a `Request`, not started yet, `_NOTHING` or `_LEFT_TO_STOCK`."""
-    config = own.config
-    if config["exclude"] is not None or type(scope) is not dict or not _stock_functions.hold():
-        return _LEFT_TO_STOCK
-    if legacy_otel:
-        return _NOTHING
-    tracing, metering, logging = tracing_provider(config), is_metering(config, scope), is_logging(config)
-    if tracing is None and not metering and not logging:
-        return _NOTHING
-    return Request(own, scope, tracing, metering, logging)
+_requests = _FastapiRequests(_PLACE)

@@ -3,54 +3,40 @@ import cython
 
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.fastapi.bound_instruments_c cimport ApplicationInstruments
-from otel_fastpath.metrics.instruments.bound_c cimport BoundCounter
+from otel_fastpath.http.server_c cimport RequestChooser
+from otel_fastpath.http.servers.activations_c cimport Activation
+from otel_fastpath.http.servers.asgi_messages_c cimport MessageRequest
 
 cdef StockFunctions _stock_functions
-cdef object api
-cdef object asgi
 cdef int _LOWEST_ERROR
 
-cdef class Request:
-    cdef BoundCounter _active
+cdef class FastapiRequest(MessageRequest):
     cdef dict _attributes
-    cdef dict _base
     cdef bint _disconnected
-    cdef bint _finished
-    cdef bint _is_counted
-    cdef ApplicationInstruments _kept
+    cdef ApplicationInstruments _instruments
+    cdef bint _is_finished
+    cdef bint _is_websocket
     cdef object _method
     cdef object _own
-    cdef object _parent
     cdef object _provider
-    cdef object _receive
-    cdef dict _scope
-    cdef object _send
-    cdef object _span
-    cdef double _started
     cdef object _telemetry
-    cdef object _token
-    cdef bint _trailers
     cdef bint _with_logs
-    cdef readonly bint is_websocket
-    cpdef start(self, object receive, object send)
-    cpdef drop(self)
-    cdef _uncount(self)
-    cdef _restore(self)
-    cdef _enter(self)
+    @cython.locals(activation=Activation)
+    cpdef start(self)
+    cpdef announce(self, object receive, object send)
     cdef dict _describe(self, object authority)
-    cdef _count(self, int number)
-    cdef bint _handle_message(self, object message) except -1
-    cpdef fail(self, object error)
+    cpdef before_sending(self, object message, object kind)
     cpdef complete(self)
+    cpdef end(self, object error)
+    cdef _failure(self, object error)
     cdef _finish(self, object error)
-    @cython.locals(attributes=dict, failed=bint)
-    cdef _record(self, object error)
-    cdef _end_span(self)
-    cdef _end_open_span(self)
+    @cython.locals(failed=bint)
+    cdef _show_outcome(self, object error)
+    cpdef record(self, double seconds)
     cdef bint _put_outcome(self, dict attributes, object error) except -1
-    cpdef close(self)
+    cdef _forget(self)
 
-cdef _chosen_or_none(object own, object scope, object legacy_otel)
-cdef _start(Request request, object receive, object send)
-cdef _instead(object error)
-cdef _chosen(object own, object scope, object legacy_otel)
+cdef class _FastapiRequests(RequestChooser):
+    cdef find(self, object own, object scope)
+
+cdef _FastapiRequests _requests

@@ -10,7 +10,9 @@ from opentelemetry import _logs, metrics, trace
 from opentelemetry._logs import _internal as _logs_api
 from opentelemetry.environment_variables import _OTEL_PYTHON_LOGGER_PROVIDER
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.http.servers.variables import VARIABLES, encoded
+from otel_fastpath.patching.stock import as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 api: Any = _api
 _logs_globals = vars(_logs_api)
 _LOGGER_PROVIDER: Final = encoded(_OTEL_PYTHON_LOGGER_PROVIDER)
-_get_logger_provider = _logs.get_logger_provider
+_unreplaced = Facts([(_logs, "get_logger_provider", as_defined(_logs_api, "get_logger_provider"))])
 # Providers are abstract classes, which `isinstance` asks in a Python function.
 _is_kind: Callable[[type, type], bool] = functools.lru_cache(maxsize=16)(issubclass)
 
@@ -53,7 +55,7 @@ def is_logging(config: Any) -> bool:
         config["logger_provider"] is None
         and _logs_globals["_LOGGER_PROVIDER"] is None
         and _LOGGER_PROVIDER not in VARIABLES
-        and _logs.get_logger_provider is _get_logger_provider
+        and _unreplaced.hold()
     ):
         return False
     provider = _given(config, "logger_provider", _logs.get_logger_provider)

@@ -1,7 +1,9 @@
 # C types for the compiled twin of signals.py.
 
-cdef object api
+from otel_fastpath.compiled.facts_c cimport Facts
+
 cdef dict _logs_globals
+cdef Facts _unreplaced
 
 cdef _given(object config, object name, object get)
 cpdef tracing_provider(object config)

@@ -14,10 +14,9 @@ from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_RO
 
 from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.exclusions import Exclusions, excludes
-from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured, serve_instead
 from otel_fastpath.http.servers.activations import Activation, OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
-from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
@@ -55,7 +54,11 @@ def _is_excluded(exclusions: Exclusions, request: Any) -> bool:
     return exclusions.is_excluded(key, lambda: request.url)
 
 
-class App:
+def _shapes(*instruments: Any) -> EnvironShapes:
+    return EnvironShapes(otel_wsgi, "collect_request_attributes", COLLECTING["flask"], *instruments)
+
+
+class App(RequestChooser):
     """In the place of the function `_wrapped_app` of an application; its arguments are the variables of that function.
 
     Args:
@@ -77,32 +80,31 @@ class App:
         sem_conv_opt_in_mode: Any,
         **_others: Any,
     ) -> None:
+        RequestChooser.__init__(self, _PLACE)
         self._twin = twin
         self.wsgi_app = wsgi_app
-        series = ApplicationMetrics(
-            active_requests_counter, duration_histogram_old, duration_histogram_new, sem_conv_opt_in_mode
-        )
-        self._shapes = EnvironShapes(
-            otel_wsgi, "collect_request_attributes", COLLECTING["flask"], series, sem_conv_opt_in_mode
-        )
+        instruments = active_requests_counter, duration_histogram_old, duration_histogram_new
+        self._shapes = _shapes(*instruments, sem_conv_opt_in_mode)
         self.exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
         self.response_hook = response_hook
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         """Serve a request."""
-        request, app = None, self._twin
-        try:
-            if type(environ) is dict and _request.hold():
-                shapes = self._shapes
-                request = FlaskRequest.__new__(FlaskRequest)
-                request.prepare(shapes.has_old, shapes.has_new, shapes.series, shapes.labels(environ))
-                request.app, request.environ, request.start_response = self, environ, start_response
-                request.is_traced = True
-        except Exception as error:
-            request = None
-            if stays_without(_PLACE, error):
-                app = self.wsgi_app
-        return app(environ, start_response) if request is None else request.serve()
+        chosen = self.choose(None, environ)
+        if type(chosen) is FlaskRequest:
+            request = chosen
+            request.start_response = start_response
+            return request.serve()
+        return self.wsgi_app(environ, start_response) if chosen is WITHOUT else self._twin(environ, start_response)
+
+    def find(self, _server: Any, environ: Any) -> Any:
+        """A `FlaskRequest`, or `LEFT_TO_STOCK`."""
+        if type(environ) is not dict or not _request.hold():
+            return LEFT_TO_STOCK
+        request = FlaskRequest.__new__(FlaskRequest)
+        request.prepare(self._shapes, self._shapes.labels_of(environ), None)
+        request.app, request.environ, request.is_traced = self, environ, True
+        return request
 
 
 class FlaskRequest(ServerRequest):
@@ -199,9 +201,7 @@ class BeforeRequest:
         self._exclusions = Exclusions(excluded_urls) if excludes(excluded_urls) else None
         self._comments = enable_commenter
         self._options = commenter_options
-        self._shapes = EnvironShapes(
-            otel_wsgi, "collect_request_attributes", COLLECTING["flask"], None, sem_conv_opt_in_mode
-        )
+        self._shapes = _shapes(None, None, None, sem_conv_opt_in_mode)
 
     def __call__(self) -> Any:
         """Begin the span, once the route of the request is known."""
@@ -217,7 +217,7 @@ class BeforeRequest:
                 attributes = self._start_span(request, request.environ, activation)
         except BaseException as error:
             activation.leave(None)
-            if stays_without(_PLACE, error):
+            if serve_instead(_PLACE, error) is WITHOUT:
                 return None
         if attributes is None:
             return self._twin()

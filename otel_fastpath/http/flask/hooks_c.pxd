@@ -4,19 +4,21 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation, OpenActivation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.server_c cimport ServerRequest
+from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
 cdef StockFunctions _before
 cdef StockFunctions _request
 
 cdef _current_request()
 
-cdef class App:
+cdef class App(RequestChooser):
     cdef EnvironShapes _shapes
     cdef object _twin
     cdef public object exclusions
     cdef public object response_hook
     cdef public object wsgi_app
+    @cython.locals(request=FlaskRequest)
+    cdef find(self, object server, object environ)
 
 cdef class FlaskRequest(ServerRequest):
     cdef public App app

@@ -11,17 +11,19 @@ from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.instrumentation.flask"
 _WSGI: Final = "opentelemetry.instrumentation.wsgi"
 
 
-def _patch(name: str, factory: str, closure: str, kind: str, why: str) -> Patch:
+def _patch(name: str, factory: str, closure: str, function: Callable[[], Callable[..., Any]], why: str) -> Patch:
     closures = Closures(closure)
 
     def make(original: Any, _settings: Config) -> Any:
-        return closures.take_over(original, getattr(hot.http_flask_hooks, kind))
+        return closures.take_over(original, function())
 
     return Patch(
         name=f"flask.{name}",
@@ -44,21 +46,21 @@ PATCHES: Final = (
         "request",
         "_rewrapped_app",
         "_wrapped_app",
-        "App",
+        lambda: hot.http_flask_hooks.App,
         "Makes all attributes of the request for its metrics; here those of equal requests are made once.",
     ),
     _patch(
         "before_request",
         "_wrapped_before_request",
         "_before_request",
-        "BeforeRequest",
+        lambda: hot.http_flask_hooks.BeforeRequest,
         "Makes all attributes of the request again, and sets them twice.",
     ),
     _patch(
         "teardown_request",
         "_wrapped_teardown_request",
         "_teardown_request",
-        "Teardown",
+        lambda: hot.http_flask_hooks.Teardown,
         "Looks at the request through Flask's proxy eight times; here once.",
     ),
 )

@@ -17,8 +17,6 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from typing_extensions import Self
-
     from otel_fastpath.http.clients.kinds import Seen
 
 # Asynchronous calls rest on the same functions.
@@ -54,10 +52,6 @@ class HttpxInstrumentation(ClientInstrumentation):
         self._is_known = getattr(url, "_fields", None) == _PARTS and (
             getattr(module.Headers({"a": "b"}), "_list", None) == [(b"a", b"a", b"b")]
         )
-
-    def __deepcopy__(self, _memo: Any) -> Self:
-        """Itself: it has modules, which cannot be copied. A copied transport with other options makes its own."""
-        return self
 
     def prepare(self, subject: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ARG002  # of the skeleton
         """See `ClientInstrumentation`."""

@@ -4,8 +4,6 @@ import cython
 from otel_fastpath.http.client_c cimport ClientInstrumentation
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall, ResponsePlan
 
-cdef object BEGINNING
-
 cdef class HttpxInstrumentation(ClientInstrumentation):
     cdef bint _is_known
     cdef object _module

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.http.client import BEGINNING
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.plans import PlanStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.diverting import Diversions
 
 # Where a transport of stock's keeps its `HttpxInstrumentation`.
-_KEPT: Final = "_otel_fastpath"
+PLANS: Final = PlanStore("_otel_fastpath")
 _NAMES: Final = (
     *("tracer", "duration_histogram_old", "duration_histogram_new", "sem_conv_opt_in_mode", "request_hook"),
     *("response_hook", "excluded_urls", "captured_request_headers", "captured_response_headers", "sensitive_headers"),
@@ -109,14 +110,13 @@ def _of_transport(transport: Any) -> HttpxInstrumentation | None:
     """The `HttpxInstrumentation` of one of stock's transports; None if stock's own code has to run."""
     set_up: HttpxInstrumentation | None = None
     try:
-        set_up = vars(transport).get(_KEPT)
+        set_up = PLANS.kept(transport)
         # Stock reads them at each call.
         options = {name: getattr(transport, f"_{name}") for name in _NAMES}
         if set_up is None or any(set_up.options[name] is not each for name, each in options.items()):
             calls = hot.http_httpx_calls
             module = {"module": transport._module} if calls.TAKES_MODULE else {}
-            set_up = calls.HttpxInstrumentation({**options, **module})
-            setattr(transport, _KEPT, set_up)
+            set_up = PLANS.keep(calls.HttpxInstrumentation({**options, **module}), transport)
     except Exception as error:
         faults.absorb_any(BEGINNING, error)
         return None

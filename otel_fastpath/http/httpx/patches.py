@@ -52,6 +52,12 @@ def _make_async(original: Any, _settings: Config) -> Any:
     return staticmethod(make(copy or original.__func__))
 
 
+def _forget_plans() -> None:
+    from otel_fastpath.http.httpx.hooks import PLANS  # noqa: PLC0415  # only where it was patched
+
+    PLANS.forget()
+
+
 _INSTRUMENTOR: Final = f"{_MODULE}:HTTPXClientInstrumentor"
 PATCHES: Final = (
     client_patch(
@@ -62,6 +68,7 @@ PATCHES: Final = (
         _make_sync,
         _sync,
         "httpx",
+        undo=_forget_plans,
     ),
     client_patch(
         "httpx.async",
@@ -70,6 +77,7 @@ PATCHES: Final = (
         _make_async,
         _async,
         "httpx, async",
+        undo=_forget_plans,
         stock=f"{_INSTRUMENTOR}._handle_request_wrapper",
     ),
 )

@@ -15,6 +15,7 @@ from otel_fastpath.http.servers.parents import start
 from otel_fastpath.http.servers.responses import record_error
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current, with_span
+from otel_fastpath.trace.spans.identity import Dropped
 from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class Activation:
         self.span, self._remote, self._below = start(tracer, name, environ, attributes, start_time)
         return self.span
 
+    def enter_remote(self, context: Context) -> None:
+        """Make the context of the remote parent the current one, until `suspend`."""
+        self._remote = context
+        self.resume()
+
     def activate(self, key: str | None = None, value: Any = None) -> None:
         """Make the span the current one.
 
@@ -60,7 +66,8 @@ class Activation:
             if key is None:
                 self._token = activate(self.span)
             else:
-                self._token = make_current(with_value(Context, with_span(current(), self.span), key, value))
+                context = current() if self.span is None else with_span(current(), self.span)
+                self._token = make_current(with_value(Context, context, key, value))
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
 
@@ -119,11 +126,22 @@ class Activation:
                 self.record(error)
         finally:
             try:
-                if self.span is not None and not self._is_ended:
-                    self._is_ended = True
-                    end_span(self.span, _PLACE)
+                self.end()
             finally:
                 self.suspend()
+
+    def end(self) -> None:
+        """End the span, once."""
+        # To end one that was dropped does nothing.
+        if self.span is None or self._is_ended or isinstance(self.span, Dropped):
+            return
+        try:
+            end_span(self.span, _PLACE)
+        except BaseException:
+            # It may have arrived before the span had ended.
+            self._is_ended = not self.span.is_recording()
+            raise
+        self._is_ended = True
 
 
 class OpenActivation(Activation):

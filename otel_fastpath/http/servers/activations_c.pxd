@@ -1,9 +1,5 @@
 # C types for the compiled twin of activations.py.
 
-cdef object faults
-cdef object _PLACE
-cdef object Context
-
 cdef class Activation:
     cdef object _below
     cdef bint _is_ended
@@ -12,6 +8,7 @@ cdef class Activation:
     cdef object _token
     cdef public object span
     cpdef start(self, object tracer, object name, dict environ, dict attributes, object start_time=*)
+    cpdef enter_remote(self, object context)
     cpdef activate(self, object key=*, object value=*)
     cpdef deactivate(self)
     cpdef suspend(self)
@@ -19,6 +16,7 @@ cdef class Activation:
     cpdef record(self, object error)
     cpdef leave(self, object error)
     cdef _leave(self, object error)
+    cpdef end(self)
 
 cdef class OpenActivation(Activation):
     pass

@@ -13,7 +13,6 @@ import re
 from typing import TYPE_CHECKING, Any
 from wsgiref.util import request_uri
 
-from opentelemetry.instrumentation._semconv import _report_new, _report_old
 from opentelemetry.semconv._incubating.attributes.http_attributes import HTTP_TARGET, HTTP_URL
 from opentelemetry.semconv._incubating.attributes.net_attributes import NET_PEER_IP, NET_PEER_PORT
 from opentelemetry.semconv.attributes.client_attributes import CLIENT_ADDRESS, CLIENT_PORT
@@ -24,12 +23,11 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
 from otel_fastpath.http.server import collected
+from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
 from otel_fastpath.patching.cache import keep
 
 if TYPE_CHECKING:
-    from opentelemetry.instrumentation._semconv import _StabilityMode
-
-    from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels
+    from otel_fastpath.http.servers.server_metrics import RequestLabels
     from otel_fastpath.patching.stock import Stock
 
 # A path that `request_uri` does not have to quote.
@@ -59,32 +57,21 @@ class EnvironShape:
         self.prefix = prefix
 
 
-class EnvironShapes:
+class EnvironShapes(ApplicationMetrics):
     """The shapes of the requests of one application.
 
     Args:
         module: The module that calls stock's `collect_request_attributes`.
         collect: Its name there.
         stock: What that function rests on.
-        series: The metrics of the application; None: the requests have no labels.
-        mode: The conventions that are reported.
-
-    Attributes:
-        series: The metrics of the application.
-        has_old: Whether old conventions are reported.
-        has_new: Whether new conventions are reported.
+        instruments: Those of the application, see `ApplicationMetrics`; the first is None: requests have no labels.
     """
 
-    __slots__ = (*("_collect", "_kept", "_mode", "_module", "_split", "_stock", "has_new", "has_old", "series"),)
+    __slots__ = ("_collect", "_kept", "_module", "_split", "_stock")
 
-    def __init__(
-        self, module: Any, collect: str, stock: Stock, series: ApplicationMetrics | None, mode: _StabilityMode
-    ) -> None:
-        self.series: Any = series
+    def __init__(self, module: Any, collect: str, stock: Stock, *instruments: Any) -> None:
+        ApplicationMetrics.__init__(self, *instruments)
         self._module, self._collect, self._stock = module, collect, StockFunctions(stock)
-        self._mode = mode
-        self.has_old = _report_old(mode)
-        self.has_new = _report_new(mode)
         self._split: Any = None
         self._kept: dict[Any, EnvironShape] = {}
 
@@ -110,18 +97,18 @@ class EnvironShapes:
         )
         return get_item(self._kept, key) or self._new_shape(key, environ)
 
-    def labels(self, environ: dict[str, Any]) -> Any:
+    def labels_of(self, environ: dict[str, Any]) -> Any:
         """The labels of this request's metrics."""
         shape = self.find(environ)
-        return self.series.labels(self._collected(environ)) if shape is None else shape.labels
+        return self.labels(self._collected(environ)) if shape is None else shape.labels
 
     def _collected(self, environ: dict[str, Any]) -> dict[str, Any]:
         """What stock's function collects."""
         collect = getattr(self._module, self._collect)
         try:
-            return collected(collect, environ, self._mode)
+            return collected(collect, environ, self.mode)
         except UnicodeEncodeError:
-            return collected(collect, _undecoded(environ), self._mode)
+            return collected(collect, _undecoded(environ), self.mode)
 
     def look(self, environ: dict[str, Any]) -> tuple[EnvironShape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
@@ -173,10 +160,7 @@ class EnvironShapes:
         attributes = self._collected(environ)
         if self.has_new:
             _redact(attributes)
-        return EnvironShape("", self._labels_of(attributes), {}, "", has_target=False), attributes
-
-    def _labels_of(self, attributes: dict[str, Any]) -> RequestLabels | None:
-        return None if self.series is None else self.series.labels(attributes)
+        return EnvironShape("", self.labels(attributes), {}, "", has_target=False), attributes
 
     def _new_shape(self, key: tuple[Any, ...], environ: dict[str, Any]) -> EnvironShape | None:
         """The shape of this key; None: stock must make the attributes of each such request."""
@@ -197,8 +181,8 @@ class EnvironShapes:
         collect = getattr(self._module, self._collect)
         # Until 0.62b1, path and query were those of the target.
         self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
-        template = collected(collect, example, self._mode)
-        shape = EnvironShape(key[0], self._labels_of(template), template, prefix, not no_target)
+        template = collected(collect, example, self.mode)
+        shape = EnvironShape(key[0], self.labels(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape
 

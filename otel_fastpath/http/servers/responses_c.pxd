@@ -1,14 +1,7 @@
 # C types for the compiled twin of responses.py.
 
-cdef object http_status_to_status_code
-cdef object HTTP_STATUS_CODE
-cdef object ERROR_TYPE
-cdef object HTTP_RESPONSE_STATUS_CODE
-cdef object Status
-cdef object StatusCode
 cdef int _LOWEST
 cdef int _HIGHEST
-cdef object _ERROR
 
 cdef class ResponseTelemetry:
     cdef public object code

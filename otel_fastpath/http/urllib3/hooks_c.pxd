@@ -5,7 +5,6 @@ from otel_fastpath.http.client_c cimport ClientInstrumentation
 from otel_fastpath.http.clients.outgoing_c cimport CallShape, ClientCall, ResponsePlan
 from otel_fastpath.metrics.instruments.bound_c cimport BoundHistogram
 
-cdef object METHODS
 cdef tuple _PARAMETERS
 cdef Py_ssize_t _HEADERS
 

@@ -12,19 +12,19 @@ from opentelemetry.semconv.attributes.error_attributes import ERROR_TYPE
 from opentelemetry.trace.status import Status, StatusCode
 
 from otel_fastpath.http.conventions import StockFunctions
-from otel_fastpath.http.server import ServerRequest, put_captured, stays_without
+from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
-from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
+from otel_fastpath.http.servers.server_metrics import keep_plan, plan_of
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import inherits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PLACE = "the WSGI middleware"
-_Middleware = stock.OpenTelemetryMiddleware
 # Other code may replace the functions in whose place this stands.
 _stock_functions = StockFunctions(STOCK["wsgi.request"])
 
@@ -38,53 +38,49 @@ def serve(original: Any, middleware: Any, environ: Any, start_response: Any) -> 
         environ: As for the method.
         start_response: Likewise.
     """
-    request, is_without = None, False
-    try:
+    chosen = _requests.choose(middleware, environ)
+    if type(chosen) is WsgiRequest:
+        request = chosen
+        request.start_response = start_response
         try:
-            # Custom mappings are not valid in WSGI.
-            if type(environ) is dict and _stock_functions.hold():
-                request = _make_request(middleware, environ, start_response)
-                if request is not None:
-                    request.start(middleware.tracer)
-        except Exception as error:
-            request, is_without = None, stays_without(_PLACE, error)
-        if request is not None:
-            return request.serve(middleware)
-    except BaseException:
-        if request is not None:
+            chosen = request.try_start(_PLACE)
+            if chosen is request:
+                return request.serve()
+        except BaseException:
             request.end(None)
-        raise
-    return middleware.wsgi(environ, start_response) if is_without else original(middleware, environ, start_response)
+            raise
+    return (
+        middleware.wsgi(environ, start_response) if chosen is WITHOUT else original(middleware, environ, start_response)
+    )
 
 
-def _shapes_of(middleware: Any) -> EnvironShapes | None:
-    """The shapes of this middleware's requests; None if stock has to serve them."""
-    active = middleware.active_requests_counter
-    old, new = middleware.duration_histogram_old, middleware.duration_histogram_new
-    mode = middleware._sem_conv_opt_in_mode
-    shapes: EnvironShapes | None = middleware.__dict__.get("_otel_fastpath")
-    if type(shapes) is EnvironShapes and shapes.series.is_of(active, old, new, mode):
-        return shapes
-    if type(middleware)._create_start_response is not _Middleware._create_start_response:
-        return None
-    series = ApplicationMetrics(active, old, new, mode)
-    shapes = EnvironShapes(stock, "collect_request_attributes", COLLECTING["wsgi"], series, mode)
-    middleware._otel_fastpath = shapes
-    return shapes
+class _WsgiRequests(RequestChooser):
+    """Decides how each request is served."""
+
+    __slots__ = ()
+
+    def find(self, middleware: Any, environ: Any) -> Any:
+        """A `WsgiRequest`, not started yet, or `LEFT_TO_STOCK`."""
+        # Custom mappings are not valid in WSGI.
+        if type(environ) is not dict or not _stock_functions.hold():
+            return LEFT_TO_STOCK
+        active, mode = middleware.active_requests_counter, middleware._sem_conv_opt_in_mode
+        old, new = middleware.duration_histogram_old, middleware.duration_histogram_new
+        shapes = plan_of(middleware, active, old, new, mode)
+        if shapes is None:
+            if not inherits(type(middleware), stock.OpenTelemetryMiddleware, ("_create_start_response",)):
+                return LEFT_TO_STOCK
+            shapes = EnvironShapes(stock, "collect_request_attributes", COLLECTING["wsgi"], active, old, new, mode)
+            keep_plan(shapes, middleware)
+        shape, attributes = shapes.look(environ)
+        request = WsgiRequest.__new__(WsgiRequest)
+        request.prepare(shapes, shape.labels, Activation())
+        request.attributes, request.method = attributes, shape.method
+        request.middleware, request.environ, request.hook = middleware, environ, middleware.response_hook
+        return request
 
 
-def _make_request(middleware: Any, environ: dict[str, Any], start_response: Any) -> WsgiRequest | None:
-    """The request, not started yet; None if stock has to serve it."""
-    shapes = _shapes_of(middleware)
-    if shapes is None:
-        return None
-    shape, attributes = shapes.look(environ)
-    request = WsgiRequest.__new__(WsgiRequest)
-    request.prepare(shapes.has_old, shapes.has_new, shapes.series, shape.labels)
-    request.activation = Activation()
-    request.attributes, request.method = attributes, shape.method
-    request.environ, request.start_response, request.hook = environ, start_response, middleware.response_hook
-    return request
+_requests = _WsgiRequests(_PLACE)
 
 
 class WsgiRequest(ServerRequest):
@@ -95,25 +91,27 @@ class WsgiRequest(ServerRequest):
         environ: The environ.
         hook: The user's response hook, or None.
         method: The method; nothing if it is an unusual one.
+        middleware: The middleware.
         start_response: The server's function.
     """
 
-    __slots__ = ("attributes", "environ", "hook", "method", "start_response")
+    __slots__ = ("attributes", "environ", "hook", "method", "middleware", "start_response")
 
     attributes: dict[str, Any]
     environ: dict[str, Any]
     hook: Any
     method: str
+    middleware: Any
     start_response: Any
 
-    def start(self, tracer: Any) -> None:
+    def start(self) -> None:
         """Start the span."""
         name = name_span(self.method, self.environ) if self.method else stock.get_default_span_name(self.environ)
-        self.activation.start(tracer, name, self.environ, self.attributes)
+        self.activation.start(self.middleware.tracer, name, self.environ, self.attributes)
 
-    def serve(self, middleware: Any) -> Any:
+    def serve(self) -> Any:
         """Call the application, and return the body of its response; the caller ends what raises an exception."""
-        activation = self.activation
+        activation, middleware = self.activation, self.middleware
         self.capture()
         if middleware.request_hook:
             middleware.request_hook(activation.span, self.environ)

@@ -4,28 +4,29 @@ import cython
 from otel_fastpath.http.conventions_c cimport StockFunctions
 from otel_fastpath.http.servers.activations_c cimport Activation
 from otel_fastpath.http.servers.environs_c cimport EnvironShape, EnvironShapes
-from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics
-from otel_fastpath.http.server_c cimport ServerRequest
+from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
 cdef StockFunctions _stock_functions
 
 @cython.locals(request=WsgiRequest)
 cpdef serve(object original, object middleware, object environ, object start_response)
 
-cdef EnvironShapes _shapes_of(object middleware)
+cdef class _WsgiRequests(RequestChooser):
+    @cython.locals(shapes=EnvironShapes, shape=EnvironShape, found=WsgiRequest)
+    cdef find(self, object middleware, object environ)
 
-@cython.locals(shapes=EnvironShapes, shape=EnvironShape, request=WsgiRequest)
-cdef WsgiRequest _make_request(object middleware, dict environ, object start_response)
+cdef _WsgiRequests _requests
 
 cdef class WsgiRequest(ServerRequest):
     cdef public dict attributes
     cdef public dict environ
     cdef public object hook
     cdef public str method
+    cdef public object middleware
     cdef public object start_response
-    cpdef start(self, object tracer)
+    cpdef start(self)
     @cython.locals(activation=Activation)
-    cpdef serve(self, object middleware)
+    cpdef serve(self)
     cpdef capture(self)
     cpdef body(self, object chunks)
     cpdef answer(self, object status, object response_headers)

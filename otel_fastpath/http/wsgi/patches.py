@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
+from otel_fastpath.http.instrumenting import forget_plans
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.http.stock_sources import imported, requires, sources
 from otel_fastpath.patching.patch import Patch
@@ -33,6 +34,7 @@ PATCHES: Final = (
         target=_TARGET,
         why="A request takes 350,000 instructions beside its span; here what requests have in common is made once.",
         make=_make_call,
+        undo=forget_plans,
         requires=requires("wsgi"),
         sources=sources(_TARGET) | imported(_MODULE, "redact_url", "sanitize_method"),
         stock=STOCK["wsgi.request"],

@@ -64,6 +64,7 @@ _TRUSTED = {
     # They only read and write fields of one object.
     "trace/context/scope.py": {"_try_leave", "is_inert"},
     "metrics/instruments/exemplars.py": {"_take"},
+    "http/fastapi/requests.py": {"FastapiRequest.announce"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
     "trace/context/patches_propagation.py": {"fast"},
 }
@@ -83,14 +84,13 @@ _HOLDERS = {
         for place, name in (
             ("client", "ClientInstrumentation"),
             ("aiohttp_client/calls", "AiohttpClientInstrumentation"),
-            ("aiohttp_server/middleware", "_AiohttpServerInstrumentation"),
         )
     ),
     "request": tuple(
         (f"http/{place}.py", name)
         for place, name in (
-            ("asgi/requests", "Request"),
-            ("fastapi/requests", "Request"),
+            ("asgi/requests", "AsgiRequest"),
+            ("fastapi/requests", "FastapiRequest"),
             ("wsgi/middleware", "WsgiRequest"),
             ("server", "ServerRequest"),
         )
@@ -104,6 +104,7 @@ _HOLDERS = {
             ("django/middleware", "DjangoRequest"),
         )
     ),
+    "_requests": (("http/server.py", "RequestChooser"),),
     "labels": (("http/servers/server_metrics.py", "RequestLabels"),),
     "activation": (("http/servers/activations.py", "Activation"),),
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
@@ -177,6 +178,16 @@ class Module:
                 elif source is not None:
                     found = [name for name in source.names if name == each.name or name.startswith(f"{each.name}.")]
                     self.names.update(name.replace(each.name, each.asname or each.name, 1) for name in found)
+                    self._inherit(each.asname or each.name, source, each.name)
+
+    def _inherit(self, name: str, source: Module, original: str) -> None:
+        """What an imported class inherits from."""
+        bases = source._bases.get(original)
+        if bases is not None and name not in self._bases:
+            self._bases[name] = bases
+            for base in bases:
+                self.names.update(each for each in source.names if each.startswith(f"{base}."))
+                self._inherit(base, source, base)
 
     def _take_hot(self) -> None:
         """What is taken from a hot module: `begin = hot.wrapping_call_span.begin`, or by a name of it."""
@@ -269,8 +280,10 @@ class Module:
         holder = _name(function.value)
         if holder in self._modules and (isinstance(function.value, ast.Name) or holder not in _HOLDERS):
             return function.attr in self._modules[holder].names
-        if holder == "self" and owner:
-            return self.has(owner, function.attr)
+        # `Base.method(self)` is a method of a base.
+        kind = owner if holder == "self" else holder if holder in self._bases else ""
+        if kind:
+            return self.has(kind, function.attr)
         found = [
             (module, kind)
             for place, kind in _HOLDERS.get(holder, ())

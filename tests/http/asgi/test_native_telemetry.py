@@ -213,6 +213,32 @@ def test_around_the_application(both_ways, recorded):
     assert len(kinds) == 2 * len(list(requests()))
 
 
+def test_an_error_after_the_last_message(both_ways, recorded):
+    """The span has ended; the error is a log record all the same."""
+
+    async def late(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body"})
+        raise ValueError("too late")
+
+    async def send(_message):
+        """Send a message to nobody."""
+
+    def run():
+        made, logs = recorded(), Logs()
+        loggers = LoggerProvider(shutdown_on_exit=False)
+        loggers.add_log_record_processor(logs)
+        own = FastAPI(telemetry={**made.providers, "logger_provider": loggers})._native_telemetry
+        with pytest.raises(ValueError, match="too late"):
+            asyncio.run(own(app=late, scope=scope("/items/3"), receive=None, send=send))
+        return made.spans(), made.metrics(), logs.found
+
+    stock, ours = both_ways(run)
+
+    assert ours == stock
+    assert [name for name, *_ in ours[2]] == ["http.server.request.exception"]
+
+
 def _comparable(found):
     """Without what differs deliberately: the values of `url.query`, and the sizes of responses without a length."""
     spans = [(*span[:2], [pair for pair in span[2] if pair[0] != "url.query"], *span[3:]) for span in found[0]]

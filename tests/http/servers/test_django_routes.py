@@ -8,6 +8,7 @@ import django
 import pytest
 from django.conf import settings
 from django.conf.urls.i18n import i18n_patterns
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpResponse
 from django.test import RequestFactory, override_settings
 from django.urls import URLPattern, include, path, resolve
@@ -117,3 +118,11 @@ def test_other_routes(monkeypatch):
     with override_settings(ROOT_URLCONF=urlconf(path("", include([path("items/<int:number>", item)])))):
         for _ in range(2):
             assert routes.name_of(RequestFactory().get("/items/3"), "GET") == f"GET {resolve('/items/3').route}"
+
+
+def test_a_method_of_requests_that_other_code_has_replaced(monkeypatch):
+    """What it returns may follow from anything: neither hosts nor URLs are known any more."""
+    with override_settings(ROOT_URLCONF=urlconf()):
+        assert routes.key_of_url(RequestFactory().get("/items")) is not None
+        monkeypatch.setattr(WSGIRequest, "build_absolute_uri", lambda request, _=None: request.headers["X-Url"])
+        assert routes.key_of_url(RequestFactory().get("/items")) is None

@@ -307,7 +307,7 @@ def test_strangers_grow_nothing(ours, telemetry):
     shapes = app._otel_fastpath
     if hasattr(shapes, "_kept"):  # the compiled core does not show it
         assert len(shapes._kept) <= 512
-        assert len(shapes.series._durations) <= 512
+        assert len(shapes._outcomes) <= 512
         assert all(len(str(key)) < 1500 for key in shapes._kept)
     assert len(telemetry.spans()) == 1100
 
