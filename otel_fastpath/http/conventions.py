@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_INSTRUMENTATION_KEY
+from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.util import http as util_http
 
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
 
     from otel_fastpath.patching.stock import Stock
 
+# The lists of the attributes that metrics have. An application may add to them, but what is made once for a kind of
+# request has these values only.
+_LISTS: Final = (
+    *(semconv._server_duration_attrs_old, semconv._server_duration_attrs_new),
+    *(semconv._server_active_requests_count_attrs_old, semconv._server_active_requests_count_attrs_new),
+    *(semconv._client_duration_attrs_old, semconv._client_duration_attrs_new),
+)
+_KINDS: Final = frozenset(
+    {
+        *("error.type", "http.flavor", "http.host", "http.method", "http.request.method", "http.response.status_code"),
+        *("http.route", "http.scheme", "http.server_name", "http.status_code", "net.host.name", "net.host.port"),
+        *("net.peer.name", "net.peer.port", "network.protocol.version", "server.address", "server.port", "url.scheme"),
+    }
+)
+_LENGTH: Final = sum(map(len, _LISTS)) if _KINDS.issuperset(name for each in _LISTS for name in each) else -1
 _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
 # These upper-case names are the method label of themselves, whatever the environment says (`sanitize_method`).
 METHODS: Final = frozenset(
@@ -47,8 +63,15 @@ class StockFunctions:
         self._facts = Facts(UNKNOWN)
 
     def hold(self) -> bool:
-        """Whether they are still stock's own."""
-        return self._facts.hold() or self._stock.holds_again(self._facts)
+        """Whether they are still stock's own, and the lists of the attributes of metrics, too."""
+        return (self._facts.hold() or self._stock.holds_again(self._facts)) and _count_listed() == _LENGTH
+
+
+def _count_listed() -> int:
+    count = 0
+    for each in _LISTS:
+        count += len(each)
+    return count
 
 
 def is_suppressed() -> bool:

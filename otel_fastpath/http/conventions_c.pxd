@@ -1,7 +1,15 @@
 # C types for the compiled twin of conventions.py.
+cimport cython
+
 from otel_fastpath.compiled.facts_c cimport Facts
 
 cdef object METHODS
+
+cdef tuple _LISTS
+cdef Py_ssize_t _LENGTH
+
+@cython.locals(count=Py_ssize_t, each=list)
+cdef Py_ssize_t _count_listed() except -1
 
 cdef class StockFunctions:
     cdef Facts _facts

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # The modules of the decorators that stock uses.
 _DECORATORS: Final = frozenset({"contextlib", "opentelemetry.util._decorator"})
+# The module with the lists that functions of stock's import and read, and to which an application may add.
+_LISTS: Final = "opentelemetry.instrumentation._semconv"
 _CACHED: Final = type(functools.lru_cache(len))
 # Facts that do not hold, until somebody has looked: `Stock.holds_again`.
 UNKNOWN: Final = ((sys.modules[__name__], "_DECORATORS", None),)
@@ -124,6 +126,10 @@ class Stock:
         waiting = [self._target, *[value for _, name, value in found.values() if name != "__init__"]]
         while waiting:
             function = _plain(waiting.pop())
+            for owner, name, value in _lists(function):
+                found[id(owner), name] = (owner, name, value)
+                if value is not getattr(sys.modules[_LISTS], name, value):
+                    error = error or ReplacedError(f"{owner.__name__}:{name} is replaced already")
             for owner, name in _named(function, self._known.names()):
                 if (id(owner), name) in found or name in self._left_out:
                     continue
@@ -365,6 +371,17 @@ def _named(function: Any, names: frozenset[str]) -> Iterator[tuple[ModuleType, s
         for module in map(variables.get, _names(swap.own_code(function))):
             if type(module) is ModuleType and module is not own and used in vars(module):
                 yield module, used
+
+
+def _lists(function: Any) -> Iterator[tuple[ModuleType, str, list[Any]]]:
+    """The lists that a function's code reads, with the module in which it finds them."""
+    own = sys.modules.get(function.__globals__.get("__name__", "")) if type(function) is FunctionType else None
+    if own is None or _LISTS not in sys.modules:
+        return
+    for used in _names(swap.own_code(function)):
+        value = vars(own).get(used)
+        if type(value) is list:
+            yield own, used, value
 
 
 @functools.lru_cache(maxsize=512)
