@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def is_of_stock(urls: Any) -> bool:
+    """Whether URLs are excluded by stock's own class, and by no method of this object only."""
+    return type(urls) is ExcludeList and "url_disabled" not in urls.__dict__
+
+
 def excludes(urls: Any) -> bool:
     """Whether a list of excluded URLs can exclude anything."""
-    return bool(urls) and (type(urls) is not ExcludeList or bool(urls._excluded_urls))
+    return bool(urls) and (not is_of_stock(urls) or bool(urls._excluded_urls))
 
 
 def search_of(urls: Any) -> Callable[[str], Any] | None:
@@ -25,8 +30,8 @@ def search_of(urls: Any) -> Callable[[str], Any] | None:
     Raises:
         SkipError: The list is not in stock's own class: stock's code decides.
     """
-    if type(urls) is not ExcludeList:
-        raise SkipError(f"excluded URLs are in a {type(urls).__name__}")
+    if not is_of_stock(urls):
+        raise SkipError(f"excluded URLs are in a {type(urls).__name__} of others")
     return urls._regex.search if urls._excluded_urls else None
 
 
@@ -50,7 +55,7 @@ class Exclusions:
             key: The texts from which the URL follows; None: it is not known what it follows from.
             url: Makes the URL.
         """
-        if type(self.urls) is not ExcludeList:
+        if not is_of_stock(self.urls):
             # It may ask who calls.
             key = None
         found = None if key is None else self._known.get(key)

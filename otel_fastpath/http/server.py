@@ -163,7 +163,15 @@ class RequestChooser:
         try:
             return self.find(server, request)
         except Exception as error:
+            if self.is_malformed(request):
+                faults.blame_others(error)
+                faults.absorb_any(self._place, error)
+                return LEFT_TO_STOCK
             return serve_instead(self._place, error)
+
+    def is_malformed(self, request: Any) -> bool:  # noqa: ARG002  # for those that know
+        """Whether whoever made the request is to blame for an error."""
+        return False
 
     def find(self, server: Any, request: Any) -> Any:
         """A `ServerRequest` that is not started yet, or how to serve this request without one.

@@ -29,5 +29,6 @@ cdef class RequestChooser:
     cdef object _place
     cdef choose(self, object server, object request)
     cdef find(self, object server, object request)
+    cpdef bint is_malformed(self, object request) except -1
 
 cpdef serve_instead(object place, object error)

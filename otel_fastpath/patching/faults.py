@@ -164,8 +164,13 @@ def text_of(value: object, function: Callable[[object], str] = str) -> str:
     try:
         return function(value)
     except Exception as error:
-        setattr(error, _OF_OTHERS, True)
+        blame_others(error)
         raise
+
+
+def blame_others(error: BaseException) -> None:
+    """Say of an error in code of ours that others caused it, such as by what they put into a request."""
+    setattr(error, _OF_OTHERS, True)
 
 
 def _is_of_others(error: BaseException) -> bool:

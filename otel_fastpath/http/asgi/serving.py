@@ -16,15 +16,17 @@ from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.instrumentation import propagators as _propagators
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import INVALID_SPAN, ProxyTracer
-from opentelemetry.util.http import ExcludeList, detect_synthetic_user_agent
+from opentelemetry.util.http import detect_synthetic_user_agent
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.asgi.headers import HOST, USER_AGENT, first_host, read, remote_context
 from otel_fastpath.http.asgi.requests import PLACE, AsgiRequest
 from otel_fastpath.http.asgi.shapes import Description, ScopeShape
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
+from otel_fastpath.http.exclusions import excludes, is_of_stock
 from otel_fastpath.http.scopes import detach_token
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
+from otel_fastpath.http.servers.malformed import is_malformed_scope
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, keep_plan, plan_of
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.http.stock_sources import sources
@@ -219,8 +221,8 @@ class _AsgiRequests(RequestChooser):
             return WITHOUT
         urls = middleware.excluded_urls
         # FastAPI's middleware has a list even if nothing is excluded.
-        if urls and (type(urls) is not ExcludeList or urls._excluded_urls):
-            is_stock = type(urls) is ExcludeList
+        if urls and excludes(urls):
+            is_stock = is_of_stock(urls)
             if not is_stock and not hasattr(urls, "url_disabled"):
                 # Such as a list: stock's code raises the error.
                 return LEFT_TO_STOCK
@@ -231,6 +233,10 @@ class _AsgiRequests(RequestChooser):
         if _is_idle(middleware):
             return _without_sdk(scope, found)
         return _request(middleware, scope, found)
+
+    def is_malformed(self, request: Any) -> bool:
+        """See `RequestChooser`."""
+        return is_malformed_scope(request)
 
 
 _requests = _AsgiRequests(PLACE)

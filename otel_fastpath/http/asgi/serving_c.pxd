@@ -38,6 +38,7 @@ cdef _decodable(dict scope, dict found)
 cdef class _AsgiRequests(RequestChooser):
     @cython.locals(found=dict)
     cdef find(self, object middleware, object scope)
+    cpdef bint is_malformed(self, object request) except -1
 
 cdef _AsgiRequests _requests
 

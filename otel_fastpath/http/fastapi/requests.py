@@ -19,6 +19,7 @@ from otel_fastpath.http.fastapi.signals import is_logging, is_metering, tracing_
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.asgi_messages import MessageRequest
+from otel_fastpath.http.servers.malformed import is_malformed_scope
 from otel_fastpath.http.stock_functions import STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import current
@@ -273,6 +274,10 @@ class _FastapiRequests(RequestChooser):
         if tracing is None and not metering and not logging:
             return WITHOUT
         return FastapiRequest(own, scope, tracing, metering, logging)
+
+    def is_malformed(self, request: Any) -> bool:
+        """See `RequestChooser`."""
+        return is_malformed_scope(request)
 
 
 _requests = _FastapiRequests(_PLACE)

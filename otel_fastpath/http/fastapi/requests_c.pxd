@@ -38,5 +38,6 @@ cdef class FastapiRequest(MessageRequest):
 
 cdef class _FastapiRequests(RequestChooser):
     cdef find(self, object own, object scope)
+    cpdef bint is_malformed(self, object request) except -1
 
 cdef _FastapiRequests _requests
