@@ -69,6 +69,7 @@ class Active:
     Attributes:
         is_same: Whether to emit nothing that the instrumentation which ours replaces would not emit.
         kept: Bounds the plans of all servers.
+        queries: Makes the queries.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Active:
         self.rows: Any = None
         if self.options.metrics:
             self._make_histograms(has_rows)
+        self.queries = hot.db_entering.QueryMaker(self, f"a call of {scope.rpartition('.')[2]}")
         # The metrics of pools, made by `pools` when the first pool is seen.
         self.pools: Any = None
         self._make_plans = QueryPlans if make_plans is None else make_plans

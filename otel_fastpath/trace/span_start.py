@@ -270,6 +270,22 @@ class KeptSpans(SpanStarter):
             return True
         return span
 
+    def drops(self, tracer: Tracer) -> bool:
+        """See `SpanStarter`."""
+        plan = getattr(tracer, "_otel_fastpath_plan", None)
+        if plan is None or plan.owner != address(tracer) or plan.asks:
+            return False
+        outer = span_in(None)
+        rule = plan.root
+        if outer is not None:
+            if not isinstance(outer, Identity):
+                return False
+            above = outer  # of the type that the compiled core reads without a look-up
+            if above.trace_flags >= INVALID:
+                return False
+            rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
+        return rule == DROP and is_context_known() and not plan.is_stale and plan.starting.hold()
+
     def drops_below(self, tracer: Tracer, span: object) -> bool:
         """See `SpanStarter`."""
         plan = getattr(tracer, "_otel_fastpath_plan", None)

@@ -110,6 +110,19 @@ def drops_below(tracer: Any, span: Any) -> bool:
     return watched.spans.drops_below(tracer, span)  # type: ignore[no-any-return]  # see `Spans`
 
 
+def drops(tracer: Any) -> bool:
+    """Whether it is certain that a span of this tracer, started now, would be neither recorded nor propagated."""
+    watched = _watched(_watch)
+    if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
+        return watched.spans.drops(tracer)  # type: ignore[no-any-return]  # see `Spans`
+    return _has_no_sdk(tracer)
+
+
+def _has_no_sdk(tracer: Any) -> bool:
+    """Whether the tracer waits for a provider that is not set."""
+    return type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None
+
+
 def is_recording(span: Any) -> bool:
     """What `span.is_recording()` returns."""
     spans = _watched(_watch).spans
@@ -145,7 +158,7 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
         else:
             if span is not NotImplemented:
                 return span
-    elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
+    elif _has_no_sdk(tracer):
         return None
     return tracer.start_span(name, None, kind, attributes, (), start_ns)
 

@@ -27,6 +27,11 @@ cpdef bint emit(object tracer, object kind, object name, object attributes, obje
 @cython.locals(watched=WatchedTracers)
 cpdef bint drops_below(object tracer, object span) except -1
 
+@cython.locals(watched=WatchedTracers)
+cpdef bint drops(object tracer) except -1
+
+cdef bint _has_no_sdk(object tracer) except -1
+
 @cython.locals(spans=SpanStarter)
 cpdef bint is_recording(object span) except -1
 

@@ -52,17 +52,12 @@ ASYNC_CLUSTER_OF: Final[Holder] = _async_cluster_of
 CLUSTER_PUBSUB: Final[Holder] = _of_cluster_pubsub
 
 
-def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool:  # noqa: C901, PLR0912  # flat
+def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool:  # noqa: C901  # flat
     """Begin the command or the pipeline of a client's method; returns whether it is instrumented."""
     has_begun = False
     try:
         active = DATABASE.active
-        if active is None:
-            return False
-        if active.replacements.exist():
-            call.has_more = True
-            return False
-        if active.hot.is_suppressed():
+        if active is None or call.has_more:
             return False
         if is_pipeline:
             kind, every = _commands(args[0])
@@ -138,7 +133,9 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.new_query()
+        call = DATABASE.try_new_query()
+        if call is None:
+            return original(*args, **kwargs)
         try:
             if not _enter(call, holder_of, args, is_pipeline):
                 host = _otherwise(method, args, original) if call.has_more else original
@@ -168,7 +165,9 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.new_query()
+        call = DATABASE.try_new_query()
+        if call is None:
+            return await original(*args, **kwargs)
         try:
             if not _enter(call, holder_of, args, is_pipeline):
                 host = _otherwise(method, args, original) if call.has_more else original

@@ -206,6 +206,10 @@ class SpanStarter:
         """
         raise NotImplementedError
 
+    def drops(self, tracer: Tracer) -> bool:
+        """Whether it is certain that this tracer's spans are dropped in the current context."""
+        raise NotImplementedError
+
     def drops_below(self, tracer: Tracer, span: object) -> bool:
         """Whether it is certain that this tracer's spans below this dropped one are dropped, too."""
         raise NotImplementedError

@@ -62,6 +62,7 @@ cdef class SpanStarter:
     cdef start(self, object tracer, object name, object kind, object attributes, object start)
     cdef start_late(self, object tracer, object kind, LazyAttributes late)
     cdef emit(self, object tracer, object name, object kind, object attributes)
+    cdef bint drops(self, object tracer) except -1
     cdef bint drops_below(self, object tracer, object span) except -1
     cdef bint is_recording(self, object span) except -1
 
