@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,7 @@ from otel_fastpath.db.conventions import BATCH, StableConventions
 from otel_fastpath.db.queries.parameters import tell_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.cache import SharedCache
+from otel_fastpath.patching.cache import SharedCache, keep
 from otel_fastpath.wrapping.call import CallDurations, WrapperTelemetry
 from otel_fastpath.wrapping.labels import Labels
 
@@ -128,7 +127,7 @@ class Active:
         self.kept = SharedCache(_MOST_BYTES)
         self._plans: weakref.WeakValueDictionary[Any, QueryPlans] = weakref.WeakValueDictionary()
         # The servers seen last: their plans outlive their connections, which may be closed after each request.
-        self._servers: deque[QueryPlans] = deque(maxlen=_MOST_SERVERS)
+        self._servers: dict[Any, QueryPlans] = {}
 
     def _make_histograms(self, has_rows: bool) -> None:
         self.durations = self.meter.create_histogram(
@@ -151,10 +150,12 @@ class Active:
             # What stock's functions return may be of one connection only.
             return self._make_plans(self, server, own)
         key = (server, own)
-        found = self._plans.get(key)
+        found = self._servers.get(key)
         if found is None:
-            found = self._plans[key] = self._make_plans(self, server, own)
-            self._servers.append(found)
+            found = self._plans.get(key)
+            if found is None:
+                found = self._plans[key] = self._make_plans(self, server, own)
+            keep(self._servers, key, found, _MOST_SERVERS)
         return found
 
     def release(self) -> None:
