@@ -41,6 +41,7 @@ cdef class TracerPlan(Plan):
     cdef public object resource
     cdef public int root
     cdef public object sampler
+    cdef public Facts sampling
     cdef public object scope
     cdef public TracerPlan served
     cdef public object span_class
