@@ -1,6 +1,7 @@
 # C types for the compiled twin of starting.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, SpanStarter
 
 cdef dict _trace_globals
@@ -9,7 +10,7 @@ cdef TracerWatch _watch
 
 cdef class WatchedTracers:
     cdef SpanStarter spans
-    cdef object start_span
+    cdef Facts starting
     cdef object tracer_class
 
 cdef class TracerWatch:

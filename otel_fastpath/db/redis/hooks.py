@@ -59,20 +59,19 @@ def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool: 
         active = DATABASE.active
         if active is None or call.has_more:
             return False
-        if is_pipeline:
-            kind, every = _commands(args[0])
-            if not every and not active.is_same and not getattr(args[0], "watching", False):
-                # Nothing is sent.
-                return False
         holder = holder_of(args[0])
         try:
             # LINK
             link = holder._otel_fastpath
         except AttributeError:
-            link = None
-        if link is None or link.active is not active:
+            link = DATABASE.new_link(holder)
+        if link.active is not active:
             link = DATABASE.new_link(holder)
         if is_pipeline:
+            kind, every = _commands(args[0])
+            if not every and not active.is_same and not getattr(args[0], "watching", False):
+                # Nothing is sent.
+                return False
             key = active.convention.key_of(kind, every)
             plan = link.queries_with_arguments.get(key)
             if plan is None:
