@@ -56,7 +56,7 @@ def _layer(function: Any, time: Any, left: int) -> Any:
 
     def timed(args: Any, kwargs: Any) -> Any:
         try:
-            return hook._timed(args, kwargs)
+            return hook._time_this(args, kwargs)
         finally:
             counter.left = left
 

@@ -36,22 +36,16 @@ class Facts:
         # Code over fixed objects: the interpreter reads their attributes much faster than `getattr` does. Each fact is
         # a statement of its own, because one long expression has twice the bytecodes.
         names: dict[str, Any] = {"is_same": is_same}
-        owners: dict[int, str] = {}
         lines = ["def hold():"]
         for number, (owner, name, value) in enumerate(self.items):
-            known = vars(owner) if value is ABSENT else owner
-            local = owners.get(id(known))
-            if local is None:
-                local = owners[id(known)] = f"owner_{number}"
-                names[f"of_{number}"] = known
-                lines.append(f"  {local} = of_{number}")
+            names[f"of_{number}"] = vars(owner) if value is ABSENT else owner
             names[f"value_{number}"] = value
             if value is ABSENT:
-                holds = f"{name!r} not in {local}"
+                holds = f"{name!r} not in of_{number}"
             elif type(value) is MethodType:
-                holds = f"is_same({local}.{name}, value_{number})"
+                holds = f"is_same(of_{number}.{name}, value_{number})"
             else:
-                holds = f"{local}.{name} is value_{number}"
+                holds = f"of_{number}.{name} is value_{number}"
             lines.append(f"  if not ({holds}): return False")
         exec("\n".join([*lines, "  return True"]), names)  # noqa: S102  # see above
         self.hold: Callable[[], bool] = names["hold"]

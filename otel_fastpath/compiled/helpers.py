@@ -182,5 +182,5 @@ def other_items(
 
 
 def attribute_key(attributes: dict[str, object]) -> tuple[object, ...]:
-    """A hashable key for attributes: their items, and the types of their values, because True, 1 and 1.0 are equal."""
-    return (*attributes.items(), *map(type, attributes.values()))
+    """A hashable key for attributes: keys, values, and the types of these, because True, 1 and 1.0 are equal."""
+    return (*attributes, *attributes.values(), *map(type, attributes.values()))

@@ -213,7 +213,7 @@ def around_entrance(
 
     Args:
         database: The library's `Database`.
-        entrance: Its `enter` begins the call that its `new` made; see `entering.Connections.enter`.
+        entrance: Its `enter` begins the call that its `new` made, unless that is None; see `database.Entrance`.
         original: The method.
         apply: Called with the call and the arguments if the options need it; returns the arguments.
         count: Called with the call, the arguments and the result if its rows are recorded.
@@ -227,6 +227,8 @@ def _around(database: Database, entrance: Any, original: Any, apply: Any, count:
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
         ending = call = entrance.new()
+        if call is None:
+            return original(*args, **kwargs)
         try:
             if not entrance.enter(call, args, kwargs):
                 if not call.has_more:
@@ -256,6 +258,8 @@ def _around_async(database: Database, entrance: Any, original: Any, apply: Any, 
     @functools.wraps(original)
     async def method(*args: Any, **kwargs: Any) -> Any:
         ending = call = entrance.new()
+        if call is None:
+            return await original(*args, **kwargs)
         try:
             if not entrance.enter(call, args, kwargs):
                 if not call.has_more:

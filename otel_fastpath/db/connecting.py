@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from otel_fastpath.wrapping.call_span import Call
 
 _NAME: Final = "CONNECT"
+_ATTRIBUTES: Final = {"db.operation.name": _NAME}
 
 
 def around_connect(
@@ -82,5 +83,5 @@ def begin_connect(call: Call, database: Database, start_ns: int, server: Server)
     active = database.active
     if active is None or active.is_same or active.hot.outer_call() is not None:
         return False
-    plan = active.plans_of(server).special(_NAME, {"db.operation.name": _NAME})
+    plan = active.plans_of(server).special(_NAME, _ATTRIBUTES)
     return plan is not None and begin(call, active.telemetry, plan.name, plan.attributes, plan.series, start_ns)

@@ -30,6 +30,10 @@ def _begin_nothing(*_arguments: Any) -> bool:
     return False
 
 
+def _make_nothing() -> None:
+    """Make no query: likewise."""
+
+
 class Entrance:
     """Where the wrappers of one kind of method find the functions that make and begin their query.
 
@@ -39,7 +43,7 @@ class Entrance:
         make: Makes the function that begins a query, for a set-up.
 
     Attributes:
-        new: Makes a query that has not begun; see `call_span.new_query`.
+        new: Makes a query that has not begun, or None; see `Database.try_new_query`.
         enter: Begins it, given the arguments of the host's method; returns whether it is instrumented.
     """
 
@@ -47,11 +51,10 @@ class Entrance:
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
-        self.use(None)
 
-    def use(self, active: Any) -> None:
-        """Use this set-up from now on; None: begin no query."""
-        self.new: Any = new_query if active is None else active.hot.new_query
+    def use(self, active: Any, new: Any) -> None:
+        """Use this set-up, and its function that makes queries, from now on; None: begin no query."""
+        self.new: Any = new
         self.enter: Any = _begin_nothing if active is None else self._make(active)
 
 
@@ -85,6 +88,7 @@ class Database:
         active: The set-up; None: there is none, and no call is instrumented.
         is_curious: Whether a call reads its arguments and its result.
         new_query: Makes a query that has not begun; see `call_span.new_query`.
+        try_new_query: Likewise; None: none is to begin. See `entering.QueryMaker`.
     """
 
     def __init__(
@@ -109,6 +113,7 @@ class Database:
         self.active: Any = None
         self.is_curious = False
         self.new_query: Any = new_query
+        self.try_new_query: Any = _make_nothing
         self._server = server
         self._status_code = status_code
         self.connection_of = connection
@@ -221,9 +226,12 @@ class Database:
         self._enter_with(None)
 
     def _enter_with(self, active: Any) -> None:
-        self.new_query = new_query if active is None else active.hot.new_query
+        self.new_query, self.try_new_query = new_query, _make_nothing
+        if active is not None:
+            self.new_query = active.hot.new_query
+            self.try_new_query = active.queries.new
         for each in tuple(self._entrances.values()):
-            each.use(active)
+            each.use(active, self.try_new_query)
 
     def _leave(self) -> None:
         """Free what the set-up in use keeps."""
@@ -243,7 +251,7 @@ class Database:
         found = self._entrances.get(kind)
         if found is None:
             found = self._entrances[kind] = Entrance(make)
-            found.use(self.active)
+            found.use(self.active, self.try_new_query)
         return found
 
     def of_connections(self, rows: str) -> Entrance:

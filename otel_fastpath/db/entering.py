@@ -8,7 +8,8 @@ from typing import Any
 from otel_fastpath.compiled.helpers import drop_finalizer, get_item
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.patching import faults
-from otel_fastpath.wrapping.call_span import Link, is_suppressed, open_query
+from otel_fastpath.wrapping.call_span import Link, is_suppressed, new_query, open_query
+from otel_fastpath.wrapping.starting import drops, metered
 
 # The first of a method's arguments: the connection or cursor, and the text.
 _BEFORE_PARAMETERS = 2
@@ -18,6 +19,48 @@ def _leave_more(call: Any) -> bool:
     """Leave more to do to the wrapper than to call the method: what `enter` returns then."""
     call.has_more = True
     return False
+
+
+class QueryMaker:
+    """Makes the queries of a set-up, unless telemetry is suppressed, or the sampler drops one query after another.
+
+    Args:
+        active: The set-up.
+        place: The name of a call of the library for `faults.report`.
+
+    Attributes:
+        is_dropping: Whether the last query was dropped: then the next one is only made if it would not be.
+    """
+
+    __slots__ = ("_durations", "_has_meter", "_place", "_replacements", "_tracer", "is_dropping")
+
+    def __init__(self, active: Any, place: Any) -> None:
+        self._durations, self._has_meter = active.durations, active.telemetry.has_meter
+        self._place = place
+        self.is_dropping = False
+        self._replacements = active.replacements
+        self._tracer = active.telemetry.tracer
+
+    def new(self) -> Any:
+        """Make a query that has not begun, see `call_span.new_query`; None: none is to begin.
+
+        Its `has_more` says that one of stock's functions is replaced, so that stock's code is to run.
+        """
+        try:
+            has_more = self._replacements.exist()
+            if not has_more:
+                if is_suppressed():
+                    return None
+                if self.is_dropping:
+                    if metered(self._has_meter, self._durations) is None and drops(self._tracer):
+                        return None
+                    self.is_dropping = False
+        except Exception as fault:
+            faults.absorb_any(self._place, fault)
+            return None
+        call = new_query()
+        call.has_more = has_more
+        return call
 
 
 class Connections:
@@ -31,11 +74,11 @@ class Connections:
         kind: How the rows of the result are counted.
     """
 
-    __slots__ = ("_active", "_database", "_is_curious", "_keeper", "_kind", "_name", "_replacements")
+    __slots__ = ("_active", "_database", "_is_curious", "_keeper", "_kind", "_name")
 
     def __init__(self, active: Any, database: Any, keeper: Any, name: Any, kind: Any) -> None:
         self._active = active
-        self._replacements, self._is_curious = active.replacements, active.is_curious
+        self._is_curious = active.is_curious
         self._database = database
         self._keeper = keeper
         self._name = name
@@ -45,7 +88,7 @@ class Connections:
         """Begin the query of a method of a connection.
 
         Args:
-            call: The query, which has not begun: what `new_query` made.
+            call: The query, which has not begun: what `QueryMaker.new` made.
             args: The method's arguments: the connection, then the text.
             kwargs: The method's keyword arguments; `query` may be the text.
 
@@ -55,9 +98,7 @@ class Connections:
         """
         has_begun = False
         try:
-            if self._replacements.exist():
-                return _leave_more(call)
-            if is_suppressed():
+            if call.has_more:
                 return False
             connection = args[0]
             try:
@@ -96,10 +137,7 @@ class Cursors:
         text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
     """
 
-    __slots__ = (
-        *("_active", "_connection", "_database", "_is_curious", "_name", "_parameters"),
-        *("_query", "_replacements", "_text_of"),
-    )
+    __slots__ = (*("_active", "_connection", "_database", "_is_curious", "_name", "_parameters", "_query", "_text_of"),)
 
     def __init__(
         self,
@@ -112,7 +150,7 @@ class Cursors:
         text_of: Any,
     ) -> None:
         self._active = active
-        self._replacements, self._is_curious = active.replacements, active.is_curious
+        self._is_curious = active.is_curious
         self._database = database
         self._connection = connection
         self._name = name
@@ -121,12 +159,10 @@ class Cursors:
         self._text_of = text_of
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
-        """Begin the query of `execute`, given what `new_query` made and its arguments; see `Connections.enter`."""
+        """Begin the query of `execute`, given what `QueryMaker.new` made and its arguments; see `Connections.enter`."""
         has_begun = False
         try:
-            if self._replacements.exist():
-                return _leave_more(call)
-            if is_suppressed():
+            if call.has_more:
                 return False
             connection = getattr(args[0], self._connection) if self._connection else args[0]
             if connection is None:

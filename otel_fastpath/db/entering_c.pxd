@@ -1,6 +1,7 @@
 # C types for the compiled twin of entering.py.
 import cython
 
+from otel_fastpath.compiled.sharing_c cimport shared_flag
 from otel_fastpath.wrapping.call_span_c cimport Link, QueryCall
 from otel_fastpath.wrapping.replacements_c cimport Replacements
 
@@ -8,8 +9,17 @@ cdef int _BEFORE_PARAMETERS
 
 cdef bint _leave_more(QueryCall call) except -1
 
-cdef class Connections:
+cdef class QueryMaker:
+    cdef object _durations
+    cdef bint _has_meter
+    cdef str _place
     cdef Replacements _replacements
+    cdef object _tracer
+    cdef public shared_flag is_dropping
+    @cython.locals(call=QueryCall, has_more=bint)
+    cpdef QueryCall new(self)
+
+cdef class Connections:
     cdef object _active
     cdef bint _is_curious
     cdef str _keeper
@@ -20,7 +30,6 @@ cdef class Connections:
     cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Cursors:
-    cdef Replacements _replacements
     cdef object _active
     cdef bint _is_curious
     cdef str _connection

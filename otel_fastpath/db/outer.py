@@ -11,7 +11,7 @@ from typing import Any
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.patching import faults
-from otel_fastpath.wrapping.call_span import Link, _begin, is_suppressed, outer_call, watch
+from otel_fastpath.wrapping.call_span import Link, _begin, outer_call, watch
 from otel_fastpath.wrapping.starting import metered, start_if_kept
 
 # The position of SQLAlchemy's execution context among the arguments of its method.
@@ -76,20 +76,19 @@ class Statements:
         others: Begins the other statements, and all of them if the options ask for more; it must not raise.
     """
 
-    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others", "_replacements")
+    __slots__ = ("_active", "_database", "_is_simple", "_name", "_others")
 
     def __init__(self, active: Any, database: Any, name: Any, others: Any) -> None:
         self._active = active
-        self._replacements = active.replacements
         self._database = database
         self._is_simple = not active.options.drivers
         self._name = name
         self._others = others
 
     def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
-        """Begin a statement, given what `new_query` made and the method's arguments; returns whether it has begun."""
+        """Begin a statement, given what `try_new_query` made and the arguments; returns whether it has begun."""
         try:
-            if is_suppressed() or self._replacements.exist():
+            if call.has_more:
                 return False
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:
@@ -135,7 +134,7 @@ class Transactions:
         """Begin the end of a transaction, as `Statements.enter`."""
         try:
             connection = args[0]
-            if is_suppressed() or (self._is_told_by_driver is not None and self._is_told_by_driver(connection)):
+            if self._is_told_by_driver is not None and self._is_told_by_driver(connection):
                 return False
             # Of a connection that is lost, nothing is sent.
             if self._command == "ROLLBACK" and not connection._still_open_and_dbapi_connection_is_valid:

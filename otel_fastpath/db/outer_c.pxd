@@ -2,7 +2,6 @@
 import cython
 
 from otel_fastpath.wrapping.call_span_c cimport Link, QueryPlan, QueryCall
-from otel_fastpath.wrapping.replacements_c cimport Replacements
 
 cpdef bint open_outer(QueryCall call, Link link, QueryPlan plan, object start_ns) except -1
 
@@ -17,7 +16,6 @@ cdef class Statements:
     cdef bint _is_simple
     cdef str _name
     cdef object _others
-    cdef Replacements _replacements
     @cython.locals(link=Link, has_arguments=bint)
     cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,7 @@ from otel_fastpath.db.conventions import BATCH, StableConventions
 from otel_fastpath.db.queries.parameters import tell_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.cache import SharedCache
+from otel_fastpath.patching.cache import SharedCache, keep
 from otel_fastpath.wrapping.call import CallDurations, WrapperTelemetry
 from otel_fastpath.wrapping.labels import Labels
 
@@ -69,6 +68,7 @@ class Active:
     Attributes:
         is_same: Whether to emit nothing that the instrumentation which ours replaces would not emit.
         kept: Bounds the plans of all servers.
+        queries: Makes the queries.
     """
 
     def __init__(
@@ -120,13 +120,14 @@ class Active:
         self.rows: Any = None
         if self.options.metrics:
             self._make_histograms(has_rows)
+        self.queries = hot.db_entering.QueryMaker(self, f"a call of {scope.rpartition('.')[2]}")
         # The metrics of pools, made by `pools` when the first pool is seen.
         self.pools: Any = None
         self._make_plans = QueryPlans if make_plans is None else make_plans
         self.kept = SharedCache(_MOST_BYTES)
         self._plans: weakref.WeakValueDictionary[Any, QueryPlans] = weakref.WeakValueDictionary()
         # The servers seen last: their plans outlive their connections, which may be closed after each request.
-        self._servers: deque[QueryPlans] = deque(maxlen=_MOST_SERVERS)
+        self._servers: dict[Any, QueryPlans] = {}
 
     def _make_histograms(self, has_rows: bool) -> None:
         self.durations = self.meter.create_histogram(
@@ -149,10 +150,12 @@ class Active:
             # What stock's functions return may be of one connection only.
             return self._make_plans(self, server, own)
         key = (server, own)
-        found = self._plans.get(key)
+        found = self._servers.get(key)
         if found is None:
-            found = self._plans[key] = self._make_plans(self, server, own)
-            self._servers.append(found)
+            found = self._plans.get(key)
+            if found is None:
+                found = self._plans[key] = self._make_plans(self, server, own)
+            keep(self._servers, key, found, _MOST_SERVERS)
         return found
 
     def release(self) -> None:

@@ -32,7 +32,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.known_types import unknown
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
 
@@ -148,6 +148,7 @@ class InstrumentPlanner:
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
         self._recorders = store(RECORDER)
+        self._facts_of = remembering(len(_KINDS) ** 2)(recording.facts_of)
 
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
@@ -182,10 +183,10 @@ class InstrumentPlanner:
         if config is not None:
             # Creates the instance's dict; the attributes are then read from it.
             vars(config._config)
-        recorder.is_signed = _SIGNED[type(instrument)]
+        recorder.least = self._recording.LEAST if _SIGNED[type(instrument)] else 0
         recorder.series, recorder.sights = {}, None
         recorder.homes, recorder.bytes = [], 0
-        recorder.filters = ()
+        recorder.facts, recorder.filters = self._facts_of(frozenset()), None
         recorder.samples = 0
         recorder.learn = None
         recorder.is_refused = False
@@ -229,7 +230,7 @@ class InstrumentPlanner:
         keys = [view._attribute_keys for view in views if view._attribute_keys is not None]
         if not all(type(each) in {set, frozenset, list, tuple} for each in keys):
             return
-        recorder.filters = tuple((each, type(each)(each)) for each in keys)
+        recorder.filters = tuple((each, type(each)(each)) for each in keys) or None
         recorder.learn = functools.partial(self._learn, tuple(matches))
         recorder.is_refused = False
 
@@ -263,6 +264,13 @@ class InstrumentPlanner:
         if recorder.bytes + size > most * _USUAL:
             most = known
         made = tuple(cells)
+        facts = self._facts_of(frozenset([cell.kind for cell in made]))
+        # Before the cells can be found. Those of other attributes are of the same kinds, unless a view was changed.
+        recorder.facts = (
+            facts
+            if not recorder.series or recorder.facts is facts
+            else self._facts_of(frozenset(self._recording.KINDS.values()))
+        )
         keep(recorder.series, key, made, most)
         # Of the average size, if the oldest made room.
         recorder.bytes = recorder.bytes * (len(recorder.series) - 1) // max(known, 1) + size

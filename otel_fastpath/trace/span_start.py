@@ -94,7 +94,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         parent, trace_id, flags, state, rule = None, None, plan.random_flag, DEFAULT_TRACE_STATE, plan.root
     elif above is not None and above.trace_flags < INVALID:
         rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
-        if gives_up and rule == DROP and not plan.asks:
+        if gives_up and rule == DROP and not plan.asks and plan.sampling.hold():
             return _GIVEN_UP
         parent = Identity.span_context(above)
         trace_id, flags, state = item(parent, 0), above.trace_flags & ~1, above.trace_state
@@ -112,7 +112,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
             is_asked = True
         elif is_asked:
             given, attributes, late = _made(given, late), late.attributes, None
-    if rule == DROP and not plan.asks:
+    if rule == DROP and not plan.asks and plan.sampling.hold():
         if gives_up:
             return _GIVEN_UP
         is_asked = False
@@ -270,6 +270,22 @@ class KeptSpans(SpanStarter):
             return True
         return span
 
+    def drops(self, tracer: Tracer) -> bool:
+        """See `SpanStarter`."""
+        plan = getattr(tracer, "_otel_fastpath_plan", None)
+        if plan is None or plan.owner != address(tracer) or plan.asks:
+            return False
+        outer = span_in(None)
+        rule = plan.root
+        if outer is not None:
+            if not isinstance(outer, Identity):
+                return False
+            above = outer  # of the type that the compiled core reads without a look-up
+            if above.trace_flags >= INVALID:
+                return False
+            rule = plan.local_sampled if above.trace_flags & 1 else plan.local_not_sampled
+        return rule == DROP and is_context_known() and plan.sampling.hold()
+
     def drops_below(self, tracer: Tracer, span: object) -> bool:
         """See `SpanStarter`."""
         plan = getattr(tracer, "_otel_fastpath_plan", None)
@@ -282,6 +298,7 @@ class KeptSpans(SpanStarter):
             and above.trace_flags < INVALID
             and not above.trace_flags & 1
             and is_context_known()
+            and plan.sampling.hold()
         )
 
     def is_recording(self, span: Span) -> bool:

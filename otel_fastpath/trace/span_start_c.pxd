@@ -19,6 +19,8 @@ cdef list _make_plan
 cdef Facts _recording_facts
 
 cdef class KeptSpans(SpanStarter):
+    @cython.locals(plan=TracerPlan, above=Identity, rule=cython.int)
+    cdef bint drops(self, object tracer) except -1
     @cython.locals(plan=TracerPlan, above=Dropped)
     cdef bint drops_below(self, object tracer, object span) except -1
     @cython.locals(ours=SpanState)

@@ -385,6 +385,7 @@ def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> boo
         call._is_ours = False
         if series is None:
             call._telemetry = None
+            link.active.queries.is_dropping = True
             return False
     if span is None or type(span) is NonRecordingSpan:
         call._mark = set_value(_spanless, call)

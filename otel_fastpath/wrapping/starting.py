@@ -8,6 +8,7 @@ from opentelemetry import trace as _trace_api
 from opentelemetry.metrics import _internal as _metrics_api
 from opentelemetry.trace import ProxyTracer
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 
@@ -18,11 +19,11 @@ _metrics_globals = vars(_metrics_api)
 class WatchedTracers:
     """The SDK's tracers, as `watch_tracer` has set them."""
 
-    __slots__ = ("spans", "start_span", "tracer_class")
+    __slots__ = ("spans", "starting", "tracer_class")
 
     def __init__(self, tracer_class: Any, start_span: Any, spans: Any) -> None:
         self.tracer_class = tracer_class
-        self.start_span = start_span
+        self.starting = Facts(() if tracer_class is None else ((tracer_class, "start_span", start_span),))
         self.spans = spans
 
 
@@ -62,7 +63,7 @@ def watch_tracer(tracer_class: Any, start_span: Any, spans: Any) -> None:
 def start(tracer: Any, kind: Any, late: Any) -> Any:
     """Start a span in the current context, as `tracer.start_span` does; its name and attributes are made late."""
     watched = _watched(_watch)
-    if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
+    if type(tracer) is watched.tracer_class and watched.starting.hold():
         try:
             span = watched.spans.start_late(tracer, kind, late)
         except Exception as error:
@@ -77,11 +78,7 @@ def start(tracer: Any, kind: Any, late: Any) -> Any:
 def emit(tracer: Any, kind: Any, name: Any, attributes: Any, status: Any) -> bool:
     """Start a span and end it at once, unless it would be dropped; returns whether it was recorded."""
     watched = _watched(_watch)
-    if (
-        status is None
-        and type(tracer) is watched.tracer_class
-        and watched.tracer_class.start_span is watched.start_span
-    ):
+    if status is None and type(tracer) is watched.tracer_class and watched.starting.hold():
         try:
             span = watched.spans.emit(tracer, name, kind, attributes)
         except Exception as error:
@@ -105,9 +102,22 @@ def emit(tracer: Any, kind: Any, name: Any, attributes: Any, status: Any) -> boo
 def drops_below(tracer: Any, span: Any) -> bool:
     """Whether it is certain that this tracer's spans below this one are dropped."""
     watched = _watched(_watch)
-    if type(tracer) is not watched.tracer_class or watched.tracer_class.start_span is not watched.start_span:
+    if type(tracer) is not watched.tracer_class or not watched.starting.hold():
         return False
     return watched.spans.drops_below(tracer, span)  # type: ignore[no-any-return]  # see `Spans`
+
+
+def drops(tracer: Any) -> bool:
+    """Whether it is certain that a span of this tracer, started now, would be neither recorded nor propagated."""
+    watched = _watched(_watch)
+    if type(tracer) is watched.tracer_class and watched.starting.hold():
+        return watched.spans.drops(tracer)  # type: ignore[no-any-return]  # see `Spans`
+    return _has_no_sdk(tracer)
+
+
+def _has_no_sdk(tracer: Any) -> bool:
+    """Whether the tracer waits for a provider that is not set."""
+    return type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None
 
 
 def is_recording(span: Any) -> bool:
@@ -137,7 +147,7 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
     dropped span would not be recorded either.
     """
     watched = _watched(_watch)
-    if type(tracer) is watched.tracer_class and watched.tracer_class.start_span is watched.start_span:
+    if type(tracer) is watched.tracer_class and watched.starting.hold():
         try:
             span = watched.spans.start(tracer, name, kind, attributes, start_ns)
         except Exception as error:
@@ -145,7 +155,7 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
         else:
             if span is not NotImplemented:
                 return span
-    elif type(tracer) is ProxyTracer and _trace_globals["_TRACER_PROVIDER"] is None and tracer._real_tracer is None:
+    elif _has_no_sdk(tracer):
         return None
     return tracer.start_span(name, None, kind, attributes, (), start_ns)
 

@@ -1,6 +1,7 @@
 # C types for the compiled twin of starting.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport LazyAttributes, SpanStarter
 
 cdef dict _trace_globals
@@ -9,7 +10,7 @@ cdef TracerWatch _watch
 
 cdef class WatchedTracers:
     cdef SpanStarter spans
-    cdef object start_span
+    cdef Facts starting
     cdef object tracer_class
 
 cdef class TracerWatch:
@@ -26,6 +27,11 @@ cpdef bint emit(object tracer, object kind, object name, object attributes, obje
 
 @cython.locals(watched=WatchedTracers)
 cpdef bint drops_below(object tracer, object span) except -1
+
+@cython.locals(watched=WatchedTracers)
+cpdef bint drops(object tracer) except -1
+
+cdef bint _has_no_sdk(object tracer) except -1
 
 @cython.locals(spans=SpanStarter)
 cpdef bint is_recording(object span) except -1

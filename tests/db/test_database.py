@@ -5,11 +5,15 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.context import Context, attach, detach
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
 from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.database import Database
@@ -37,12 +41,12 @@ def run(coroutine):
 
 @pytest.fixture
 def make(instrumentor, core):
-    """`make(name, link)`: a database that is set up, and the exporter of its spans."""
+    """`make(name, link, sampler)`: a database that is set up, and the exporter of its spans."""
     instrumentor.instrument(core=core, disabled="exceptions")
 
-    def make(name, link):
+    def make(name, link, sampler=None):
         exporter = InMemorySpanExporter()
-        provider = TracerProvider(shutdown_on_exit=False)
+        provider = TracerProvider(sampler, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(exporter))
         database = Database(name, lambda _connection: Server(System(name)), link=link)
         database.configure(Setup({"tracer_provider": provider}, "no-metrics"))
@@ -101,6 +105,47 @@ def test_two_libraries_take_the_same_way(make, no_faults):
 
     assert systems(firsts) == ["first"] * 2
     assert systems(seconds) == ["second"] * 2
+    assert no_faults.counts() == {}
+
+
+def test_what_the_sampler_drops_is_dropped_until_it_does_not(make, no_faults):
+    """One query after another is dropped before it is made; the first that is to be recorded is, below any parent."""
+    database, exporter = make("subject", "otel_fastpath_link", ParentBased(ALWAYS_OFF))
+    method = call_wrappers.around_query(database, "ALL_ROWS", fetch)
+    connection = SimpleNamespace()
+    sampled, dropped = (
+        set_span_in_context(NonRecordingSpan(SpanContext(7, 7, is_remote=False, trace_flags=TraceFlags(flags))))
+        for flags in (1, 0)
+    )
+
+    for parent, number in ((Context(), 0), (sampled, 1), (dropped, 0), (Context(), 0), (sampled, 1)):
+        for _ in range(3):
+            token = attach(parent)
+            assert run(method(connection, "SELECT 1")) == ["SELECT 1"]
+            detach(token)
+        assert len(systems(exporter)) == 3 * number
+        exporter.clear()
+    assert no_faults.counts() == {}
+
+
+def test_without_a_provider_nothing_is_made_until_there_is_one(instrumentor, core, no_faults, monkeypatch):
+    """Also if the first queries found none."""
+    instrumentor.instrument(core=core, disabled="exceptions")
+    database = Database("subject", lambda _connection: Server(System("subject")))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    database.configure(Setup(options="no-metrics"))
+    method = call_wrappers.around_query(database, "ALL_ROWS", fetch)
+    connection = SimpleNamespace()
+    for _ in range(3):
+        assert run(method(connection, "SELECT 1")) == ["SELECT 1"]
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    run(method(connection, "SELECT 1"))
+
+    assert systems(exporter) == ["subject"]
     assert no_faults.counts() == {}
 
 

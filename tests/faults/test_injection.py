@@ -192,7 +192,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
         ("db/asyncpg/connecting.py", {"_Attempt.end", "_Attempt.fail"}),
         ("db/call_wrappers.py", {"enter", "look", "watch", "ByOpener.new", "ByOpener.enter"}),
         ("db/not_begun.py", {"otherwise"}),
-        ("db/entering.py", {"Connections.enter", "Cursors.enter"}),
+        ("db/entering.py", {"Connections.enter", "Cursors.enter", "QueryMaker.new"}),
         ("db/outer.py", {"Statements.enter", "Transactions.enter"}),
         ("db/sqlalchemy/checkouts.py", {"begin", "end_wait", "record_release"}),
         ("db/sqlalchemy/hooks.py", {"ByEngineOpener.enter"}),

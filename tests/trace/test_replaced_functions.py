@@ -8,10 +8,14 @@ import pickle
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.context import attach, detach
 from opentelemetry.context.context import Context
 from opentelemetry.sdk import trace as sdk_trace
 from opentelemetry.sdk.trace import sampling
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from otel_fastpath import compiled
+from otel_fastpath.wrapping import tracers
 
 PLACES = (
     (sdk_trace.Tracer, "start_span"),
@@ -126,3 +130,50 @@ def test_the_header_of_a_span_with_another_context(exporting):
         with trace.use_span(span):
             TraceContextTextMapPropagator().inject(carrier)
         assert carrier == {"traceparent": _header(span._context)}
+
+
+class _Dropping(sampling.StaticSampler):
+    """A sampler of an application, which inherits all."""
+
+
+SAMPLERS = {
+    "off": lambda: sampling.StaticSampler(sampling.Decision.DROP),
+    "a subclass that is off": lambda: _Dropping(sampling.Decision.DROP),
+    "a root that is off": lambda: sampling.ParentBased(sampling.StaticSampler(sampling.Decision.DROP)),
+    "no ratio": lambda: sampling.ParentBasedTraceIdRatio(0),
+    "on": lambda: sampling.ParentBased(sampling.StaticSampler(sampling.Decision.RECORD_AND_SAMPLE)),
+}
+
+
+@pytest.mark.parametrize("where", ["class", "instance", "root", "root's class"])
+@pytest.mark.parametrize("which", SAMPLERS)
+def test_a_replaced_sampler_decides_about_the_next_span(instrumented, monkeypatch, which, where):
+    """Also if spans were dropped, or recorded, before; and about the spans of wrappers, which a dropped one lacks."""
+    del instrumented
+    sampler = SAMPLERS[which]()
+    decider = getattr(sampler, "_root", sampler) if where.startswith("root") else sampler
+    owner = decider if where in {"instance", "root"} else type(decider)
+    tracer = sdk_trace.TracerProvider(sampler, shutdown_on_exit=False).get_tracer("replaced")
+    starting = compiled.hot.wrapping_starting
+    tracers.watch()
+
+    def recorded():
+        """Whether a span of the tracer is recorded, one below it, and one of a wrapper, alone or below it."""
+        found = []
+        for context in (Context(), trace.set_span_in_context(tracer.start_span("parent"), Context())):
+            token = attach(context)
+            span = starting.start_if_kept(tracer, trace.SpanKind.CLIENT, "made", {}, None)
+            is_dropped = starting.drops(tracer)
+            found.append(tracer.start_span("made").is_recording())
+            found.append(span is not None and span.is_recording())
+            assert not (is_dropped and found[-1])
+            detach(token)
+        return found
+
+    is_on = which == "on"
+    assert recorded() == [is_on] * 4
+    decision = sampling.Decision.DROP if is_on else sampling.Decision.RECORD_AND_SAMPLE
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, "should_sample", lambda *_args, **_kwargs: sampling.SamplingResult(decision))
+        assert recorded() == [not is_on] * 4
+    assert recorded() == [is_on] * 4

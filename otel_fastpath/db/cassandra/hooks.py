@@ -42,6 +42,8 @@ def _around_submission(entrance: Any, original: Any, *, is_page: bool = False) -
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
         call = entrance.new()
+        if call is None:
+            return original(*args, **kwargs)
         try:
             if not entrance.enter(call, args, kwargs):
                 return original(*args, **kwargs)

@@ -15,7 +15,7 @@ from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.cassandra import statements
 from otel_fastpath.db.cassandra.query_plans import CALL, DATABASE, LINK, OUTCOME, PLAN, RETRIES, SPECULATIVE
 from otel_fastpath.patching import faults
-from otel_fastpath.wrapping.call_span import Link, is_suppressed, open_query
+from otel_fastpath.wrapping.call_span import Link, open_query
 
 # self and the statement
 _BEFORE_PARAMETERS = 2
@@ -24,11 +24,11 @@ _PENDING = object()
 
 
 def enter(call: Any, args: Any, kwargs: Any) -> bool:
-    """Begin the request of a session's method, that `new_query` made; returns whether it is instrumented."""
+    """Begin the request of a session's method, that `try_new_query` made; returns whether it is instrumented."""
     has_begun = False
     try:
         active = DATABASE.active
-        if active is None or is_suppressed():
+        if active is None:
             return False
         session = args[0]
         found = getattr(session, LINK, None)
@@ -76,7 +76,7 @@ def enter_page(call: Any, args: Any, _kwargs: Any) -> bool:
     try:
         future = args[0]
         active = DATABASE.active
-        if active is None or is_suppressed() or not future._paging_state:
+        if active is None or not future._paging_state:
             return False
         session, held = future.session, future.__dict__
         found = getattr(session, LINK, None)

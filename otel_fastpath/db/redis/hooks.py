@@ -52,32 +52,26 @@ ASYNC_CLUSTER_OF: Final[Holder] = _async_cluster_of
 CLUSTER_PUBSUB: Final[Holder] = _of_cluster_pubsub
 
 
-def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool:  # noqa: C901, PLR0912  # flat
+def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool:  # noqa: C901  # flat
     """Begin the command or the pipeline of a client's method; returns whether it is instrumented."""
     has_begun = False
     try:
         active = DATABASE.active
-        if active is None:
+        if active is None or call.has_more:
             return False
-        if active.replacements.exist():
-            call.has_more = True
-            return False
-        if active.hot.is_suppressed():
-            return False
-        if is_pipeline:
-            kind, every = _commands(args[0])
-            if not every and not active.is_same and not getattr(args[0], "watching", False):
-                # Nothing is sent.
-                return False
         holder = holder_of(args[0])
         try:
             # LINK
             link = holder._otel_fastpath
         except AttributeError:
-            link = None
-        if link is None or link.active is not active:
+            link = DATABASE.new_link(holder)
+        if link.active is not active:
             link = DATABASE.new_link(holder)
         if is_pipeline:
+            kind, every = _commands(args[0])
+            if not every and not active.is_same and not getattr(args[0], "watching", False):
+                # Nothing is sent.
+                return False
             key = active.convention.key_of(kind, every)
             plan = link.queries_with_arguments.get(key)
             if plan is None:
@@ -138,7 +132,9 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.new_query()
+        call = DATABASE.try_new_query()
+        if call is None:
+            return original(*args, **kwargs)
         try:
             if not _enter(call, holder_of, args, is_pipeline):
                 host = _otherwise(method, args, original) if call.has_more else original
@@ -168,7 +164,9 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.new_query()
+        call = DATABASE.try_new_query()
+        if call is None:
+            return await original(*args, **kwargs)
         try:
             if not _enter(call, holder_of, args, is_pipeline):
                 host = _otherwise(method, args, original) if call.has_more else original

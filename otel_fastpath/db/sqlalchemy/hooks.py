@@ -110,6 +110,8 @@ def _wrapped(entrance: Any, original: Any) -> Any:
     @functools.wraps(original)
     def method(*args: Any, **kwargs: Any) -> Any:
         call = entrance.new()
+        if call is None:
+            return original(*args, **kwargs)
         try:
             if not entrance.enter(call, args, kwargs):
                 active = DATABASE.active

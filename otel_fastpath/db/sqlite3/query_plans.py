@@ -41,7 +41,7 @@ def server_named(name: Any) -> Server:
     """The database of this name or path, or of this URI without its parameters, one of which may be a key."""
     if name is None:
         return Server(_SQLITE)
-    path = os.fsdecode(name)
+    path = name if type(name) is str else os.fsdecode(name)
     return Server(_SQLITE, namespace=path.partition("?")[0] if path.startswith(_URI) else path)
 
 

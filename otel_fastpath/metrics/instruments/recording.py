@@ -20,6 +20,7 @@ from opentelemetry.sdk.metrics._internal.aggregation import (
 from opentelemetry.sdk.metrics._internal.measurement import Measurement
 from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
+from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import (
@@ -29,6 +30,7 @@ from otel_fastpath.compiled.helpers import (
     attribute_key,
     bisect_left,
     copied,
+    current_value,
     get_item,
     item,
     new_instance,
@@ -39,7 +41,7 @@ from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_ins
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.current_context import span_in
+from otel_fastpath.trace.context.current_context import READING_SPAN, _variable, span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.identity import REPLACED, Identity
 
@@ -70,7 +72,7 @@ SAMPLES = {"none": _NONE, "traced": _TRACED, "all": _ALL}
 _PLAIN = frozenset({str, int, float, bool})
 # Amounts from here on are left to stock, which may warn about them.
 _MOST = 1 << 63
-_LEAST = -_MOST
+LEAST = -_MOST
 
 # What records in stock, and is not called for known attributes: other code's replacement is.
 _RECORDING = (
@@ -79,11 +81,21 @@ _RECORDING = (
     (_matches._ViewInstrumentMatch, "consume_measurement"),
     # Since 1.45.
     (_matches, "_hash_attributes"),
-    *((kind, "aggregate") for kind in (_SumAggregation, _LastValueAggregation, _ExplicitBucketHistogramAggregation)),
 )
-_recording = Facts([(*place, getattr(*place)) for place in _RECORDING if hasattr(*place)])
+_AGGREGATING = (
+    (_SumAggregation, _SUM),
+    (_LastValueAggregation, _LAST),
+    (_ExplicitBucketHistogramAggregation, _HISTOGRAM),
+)
+_recording = [(*place, getattr(*place)) for place in _RECORDING if hasattr(*place)]
+_aggregating = [(kind, (owner, "aggregate", owner.aggregate)) for owner, kind in _AGGREGATING]
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
+
+
+def facts_of(kinds: frozenset[int]) -> Facts:
+    """That nobody has replaced what records amounts in stock, in aggregations of these kinds, or reads the span."""
+    return Facts([*_recording, *READING_SPAN, *[fact for kind, fact in _aggregating if kind in kinds]])
 
 
 def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:
@@ -111,7 +123,11 @@ def cells_of(
 
 def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     """The instrument's recorder, made again if the readers have changed; None if there is none."""
-    recorder: kinds.Recorder | None = getattr(instrument, "_otel_fastpath_recorder", None)
+    recorder: kinds.Recorder | None
+    try:
+        recorder = instrument._otel_fastpath_recorder  # type: ignore[attr-defined]  # stored by the planner
+    except AttributeError:
+        recorder = None
     # An object that delegates to an instrument finds that instrument's recorder.
     if (
         recorder is not None
@@ -124,16 +140,18 @@ def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
 
 def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
     """Whether the recorder accepts amounts now, and accepts this amount."""
-    if recorder.is_refused or not _recording.hold():
+    if recorder.is_refused or not recorder.facts.hold():
         return False
-    if recorder.config is not None and not recorder.config["_config"].is_enabled:
+    config = recorder.config
+    if config is not None and not config["_config"].is_enabled:
         return False
-    if type(amount) is not int and type(amount) is not float:
+    kind = type(amount)
+    if kind is not int and kind is not float:
         return False
     # Excludes infinity, NaN, and ints that are too large for a double.
-    if not (_LEAST if recorder.is_signed else 0) <= amount < _MOST:
+    if not recorder.least <= amount < _MOST:
         return False
-    return not recorder.filters or _is_as_planned(recorder.filters)
+    return recorder.filters is None or _is_as_planned(recorder.filters)
 
 
 def _is_as_planned(filters: tuple[tuple[object, object], ...]) -> bool:
@@ -182,7 +200,7 @@ def _record(
         return False
     if cells is None:
         return _record_new(recorder, instrument, amount, attributes, context)
-    _record_to(recorder, cells, amount, attributes, context or None)
+    _record_to(recorder, cells, amount, attributes, context)
     return None
 
 
@@ -201,7 +219,7 @@ def _record_new(
     if recorder.sights is not None and recorder.sights.note(key):
         cells = recorder.learn(recorder, key, kept)
         if cells is not None:
-            _record_to(recorder, cells, amount, attributes, context or None)
+            _record_to(recorder, cells, amount, attributes, context)
             return None
     return _measurement(instrument, amount, None if attributes is None else kept, context)  # type: ignore[arg-type]  # plain
 
@@ -237,7 +255,7 @@ class BoundSeries(Series):
                 return False
             cells = found
             _use_cells(self, cells)
-        if _record_to(recorder, cells, amount, self.attributes, context or None):
+        if _record_to(recorder, cells, amount, self.attributes, context):
             _use_cells(self, None)
         return True
 
@@ -266,22 +284,24 @@ def _record_to(
     span_id = trace_id = None
     sampled = stale = False
     if recorder.samples:
-        held = span_in(context)
-        span = None
-        if held is not None and isinstance(held, Identity):
-            span = held  # of the type that the compiled core reads without a look-up
-            if span.trace_flags >= REPLACED:
-                span = None
-        if span is not None:
-            sampled = (span.trace_flags & 1) != 0
-            if sampled or recorder.samples == _ALL:
-                own = Identity.span_context(span)
-                span_id = item(own, 1)
-                trace_id = item(own, 0)
-        elif held is not None:
-            found = _span_context(held, context)
-            if found is not None:
-                span_id, trace_id, sampled = found
+        # `facts` have held.
+        held = span_in(context) if context else current_value(_variable, _SPAN_KEY)
+        if held is not None:
+            span = None
+            if isinstance(held, Identity):
+                span = held  # of the type that the compiled core reads without a look-up
+                if span.trace_flags >= REPLACED:
+                    span = None
+            if span is not None:
+                sampled = (span.trace_flags & 1) != 0
+                if sampled or recorder.samples == _ALL:
+                    own = Identity.span_context(span)
+                    span_id = item(own, 1)
+                    trace_id = item(own, 0)
+            else:
+                found = _span_context(held, context or None)
+                if found is not None:
+                    span_id, trace_id, sampled = found
         if recorder.samples == _ALL:
             sampled = True
     for cell in cells:
@@ -312,23 +332,24 @@ def _add(cell: kinds.SeriesCell, amount: float) -> int:
     need the lock itself, runs in between.
     """
     state = cell.state
+    kind = cell.kind
     index = 0
     made = None
-    if cell.kind == _HISTOGRAM:
+    if kind == _HISTOGRAM:
         index = bisect_left(cell.boundaries, amount)
         if cell.is_locked is not None and add_to_histogram(cell.is_locked, state, amount, index, cell.keeps_extremes):
             return index
         if state["_value"] is None:
             made = [0] * (len(cell.boundaries) + 1)
-    elif cell.is_locked is not None and cell.kind == _SUM and add_to_sum(cell.is_locked, state, amount):
+    elif cell.is_locked is not None and kind == _SUM and add_to_sum(cell.is_locked, state, amount):
         return 0
     with cell.lock:
         value = state["_value"]
         if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:
             index = -1
-        elif cell.kind == _SUM:
+        elif kind == _SUM:
             state["_value"] = (0 if value is None else value) + amount
-        elif cell.kind == _LAST:
+        elif kind == _LAST:
             state["_value"] = amount
         elif value is None and made is None:
             # Collected in the meantime.

@@ -7,7 +7,6 @@ from otel_fastpath.metrics.instruments.series_c cimport SeriesCell, Recorder, Se
 
 cdef dict inside
 cdef frozenset _PLAIN
-cdef Facts _recording
 cdef list _make_recorder
 
 cdef int _SUM
@@ -26,6 +25,8 @@ cpdef cells_of(Recorder recorder, object attributes)
 
 @cython.locals(recorder=Recorder)
 cpdef recorder_of(object instrument)
+
+cpdef Facts facts_of(frozenset kinds)
 
 cdef bint _is_open(Recorder recorder, object amount) except -1
 
@@ -48,7 +49,7 @@ cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1
 
-@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t)
+@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t, kind=cython.int)
 cdef Py_ssize_t _add(SeriesCell cell, object amount) except -2
 
 @cython.locals(index=Py_ssize_t)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.metrics._internal.exemplar import ExemplarReservoir
     from opentelemetry.util import types
 
+    from otel_fastpath.compiled.facts import Facts
     from otel_fastpath.patching.sights import Sights
 
 
@@ -86,15 +87,17 @@ class Recorder(Plan):
         consumer: The `__dict__` of stock's measurement consumer.
         storages: The reader storages that the consumer had when this was made.
         config: The `__dict__` of the object that says whether the meter is enabled, which may change.
-        is_signed: Whether amounts may be negative.
+        facts: That nobody has replaced stock's functions that are not called for the known attribute sets.
         samples: One of `recording.SAMPLES`.
-        filters: The views' sets of attribute keys, which user code may change, each with its content at that time.
+        filters: The views' sets of attribute keys, which user code may change, each with its content at that time;
+            None: there are none.
         homes: For each view a list of one item: the dict in which stock's match had its aggregations when `series`
             was learnt, or None if the match has dropped it since. All cells of the view share the list, so that none
             keeps alive what stock has released.
         series: The cells of each known attribute set, by its `attribute_key`.
         bytes: The approximate size of the attribute sets in `series`.
         learn: Makes the cells for attributes that stock has recorded before.
+        least: The least amount that is not left to stock.
         sights: Which attribute sets were seen once; None for an instrument whose views stock has not found yet.
         is_refused: Whether stock must record everything.
     """
@@ -103,11 +106,12 @@ class Recorder(Plan):
         "bytes",
         "config",
         "consumer",
+        "facts",
         "filters",
         "homes",
         "is_refused",
-        "is_signed",
         "learn",
+        "least",
         "samples",
         "series",
         "sights",
@@ -116,11 +120,12 @@ class Recorder(Plan):
     bytes: int
     config: dict[str, Any] | None
     consumer: dict[str, object]
-    filters: tuple[tuple[object, object], ...]
+    facts: Facts
+    filters: tuple[tuple[object, object], ...] | None
     homes: list[list[object]]
     is_refused: bool
-    is_signed: bool
     learn: Callable[[Recorder, tuple[object, ...], dict[str, object]], tuple[SeriesCell, ...] | None]
+    least: int
     samples: int
     series: dict[tuple[object, ...], tuple[SeriesCell, ...]]
     sights: Sights | None

@@ -1,4 +1,5 @@
 # C types for the compiled twin of series.py.
+from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_size
 from otel_fastpath.patching.plans_c cimport Plan
 
@@ -25,11 +26,12 @@ cdef class Recorder(Plan):
     cdef public shared_size bytes
     cdef public dict config
     cdef public dict consumer
+    cdef public Facts facts
     cdef public tuple filters
     cdef public list homes
     cdef public shared_flag is_refused
-    cdef public bint is_signed
     cdef public object learn
+    cdef public object least
     cdef public int samples
     cdef public dict series
     cdef public object sights

@@ -56,7 +56,9 @@ _READING = (
 )
 _ATTACHING = (*_READING, *_method("attach"), (_context_api, "attach", as_defined(_context_api, "attach")))
 _reading = Facts(_READING)
-_reading_span = Facts([*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))])
+# While these hold, the current span is `current_value(_variable, _SPAN_KEY)`.
+READING_SPAN = [*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))]
+_reading_span = Facts(READING_SPAN)
 _attaching = Facts(_ATTACHING)
 _setting = Facts([*_ATTACHING, (_context_api, "set_value", as_defined(_context_api, "set_value"))])
 _detaching = Facts([*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach"))])

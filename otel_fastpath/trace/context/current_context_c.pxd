@@ -1,6 +1,8 @@
 # C types for the compiled twin of current_context.py.
 from otel_fastpath.compiled.facts_c cimport Facts
 
+cdef list READING_SPAN
+cdef object _variable
 cdef Facts _reading
 cdef Facts _reading_span
 cdef Facts _attaching

@@ -29,8 +29,8 @@ class TracerPlan(Plan):
     """What starting and ending a span needs to know of its tracer, worked out once by `planner`.
 
     It is valid while the tracer has the same parts that it was made from, and while nobody has replaced what is skipped
-    at the start of a span (`starting`) or at its end (`ending`). Limits that are not set are `sys.maxsize`. Values of
-    the types in `as_is` are stored unchanged, however long.
+    at the start of a span (`starting`), of one that is dropped (`sampling`), or at its end (`ending`). Limits that are
+    not set are `sys.maxsize`. Values of the types in `as_is` are stored unchanged, however long.
 
     `on_start`, `on_ending` and `on_end` are the processors whose methods of these names are called, in order; those
     whose method does nothing are left out. In `on_end`, a `ProcessorQueue` stands for a batch processor. If there is
@@ -76,6 +76,7 @@ class TracerPlan(Plan):
         "resource",
         "root",
         "sampler",
+        "sampling",
         "scope",
         "served",
         "span_class",
@@ -118,6 +119,7 @@ class TracerPlan(Plan):
     resource: Resource
     root: int
     sampler: Sampler
+    sampling: Facts
     scope: InstrumentationScope
     served: TracerPlan | None
     span_class: type
@@ -160,7 +162,12 @@ def _copy(plan: TracerPlan) -> TracerPlan:
         plan.remote_not_sampled,
     )
     made.remote_sampled, made.resource, made.root = plan.remote_sampled, plan.resource, plan.root
-    made.sampler, made.span_class, made.starting = plan.sampler, plan.span_class, plan.starting
+    made.sampler, made.sampling, made.span_class, made.starting = (
+        plan.sampler,
+        plan.sampling,
+        plan.span_class,
+        plan.starting,
+    )
     made.tracer_class = plan.tracer_class
     made.served = None if plan.served is None else _copy(plan.served)
     return made
@@ -204,6 +211,10 @@ class SpanStarter:
         Returns:
             True: it was recorded. The span: the caller is to end it. None and NotImplemented: as `start`.
         """
+        raise NotImplementedError
+
+    def drops(self, tracer: Tracer) -> bool:
+        """Whether it is certain that this tracer's spans are dropped in the current context."""
         raise NotImplementedError
 
     def drops_below(self, tracer: Tracer, span: object) -> bool:

@@ -41,6 +41,7 @@ cdef class TracerPlan(Plan):
     cdef public object resource
     cdef public int root
     cdef public object sampler
+    cdef public Facts sampling
     cdef public object scope
     cdef public TracerPlan served
     cdef public object span_class
@@ -62,6 +63,7 @@ cdef class SpanStarter:
     cdef start(self, object tracer, object name, object kind, object attributes, object start)
     cdef start_late(self, object tracer, object kind, LazyAttributes late)
     cdef emit(self, object tracer, object name, object kind, object attributes)
+    cdef bint drops(self, object tracer) except -1
     cdef bint drops_below(self, object tracer, object span) except -1
     cdef bint is_recording(self, object span) except -1
 

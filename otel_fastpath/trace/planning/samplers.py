@@ -43,11 +43,10 @@ _RULES: Final[dict[Decision, int]] = {
 
 
 def plan_sampling(plan: Any, sampler: Any) -> list[Fact]:
-    """Set the rules of a plan; return what they rest on if the class of a sampler is not stock's."""
+    """Set the rules of a plan; return what they rest on."""
     plan.bounds = plan.delegates = ()
     facts: list[Fact] = []
-    is_exact = is_stock(sampler, ParentBasedTraceIdRatio, SHOULD_SAMPLE)
-    if is_exact or _decides_like(sampler, ParentBased, facts):
+    if _is_exactly(sampler, ParentBasedTraceIdRatio, facts) or _decides_like(sampler, ParentBased, facts):
         rules = [_delegated(plan, getattr(sampler, name), facts) for name in _DELEGATES]
     else:
         rules = [_rule(plan, sampler, facts)] * len(_DELEGATES)
@@ -66,8 +65,7 @@ def _rule(plan: Any, sampler: Any, facts: list[Fact]) -> int:
             plan.bounds += (sampler._bound,)
             return sampling.RATIO + len(plan.bounds) - 1
         rule = sampling.SAMPLE if sampler._bound > 0 else sampling.DROP
-    # A span is dropped without a look at the facts.
-    return sampling.ASK if rule == sampling.DROP and facts else rule
+    return rule
 
 
 def _delegated(plan: Any, sampler: Any, facts: list[Fact]) -> int:
@@ -79,9 +77,19 @@ def _delegated(plan: Any, sampler: Any, facts: list[Fact]) -> int:
     return -len(plan.delegates)
 
 
+def _is_exactly(sampler: Any, kind: type, facts: list[Fact]) -> bool:
+    """Whether the sampler is of this class of stock; then the facts are added, once for each sampler."""
+    if not is_stock(sampler, kind, SHOULD_SAMPLE):
+        return False
+    for owner, value in ((kind, kind.should_sample), (sampler, ABSENT)):  # type: ignore[attr-defined]  # it is a sampler
+        if all(owner is not known for known, _, _ in facts):
+            facts.append((owner, *SHOULD_SAMPLE, value))
+    return True
+
+
 def _decides_like(sampler: Any, kind: type, facts: list[Fact]) -> bool:
-    """Whether the sampler decides as this class of stock; if its own class only inherits, the facts are added."""
-    if is_stock(sampler, kind, SHOULD_SAMPLE):
+    """Whether the sampler decides as this class of stock, itself or by inheriting; then the facts are added."""
+    if _is_exactly(sampler, kind, facts):
         return True
     fields, of_class = _READ[kind]
     own = type(sampler)

@@ -197,8 +197,8 @@ class TracerPlanner:
             setattr(plan, name, value)
         plan.held_ending, plan.is_stale = is_true(route.ending), False
         facts = plan_sampling(plan, plan.sampler)
-        if facts:
-            plan.starting = self._core.facts([*plan.starting.items, *facts])
+        plan.sampling = self._core.facts(facts)
+        plan.starting = self._core.facts([*plan.starting.items, *facts])
 
     def _basic(self, tracer: Any) -> Any:
         """A plan for the tracer, without its processors."""

@@ -54,8 +54,8 @@ _TRUSTED = {
     "wrapping/call_span.py": {"new_call", "new_query"},
     "genai/openai/calls.py": {"new_call"},
     "db/not_begun.py": {"_resumed"},
-    # Its attribute is the `new_query` above.
-    "db/database.py": {"Database.new_query"},
+    # Its attributes are the `new_query` above and `QueryMaker.new`.
+    "db/database.py": {"Database.new_query", "Database.try_new_query"},
     "http/servers/activations.py": {"OpenActivation"},
     # It only sets the class of an object.
     "compiled/helpers.py": {"drop_finalizer"},
@@ -113,6 +113,7 @@ _HOLDERS = {
         ("db/call_wrappers.py", "ByOpener"),
         ("db/entering.py", "Connections"),
         ("db/entering.py", "Cursors"),
+        ("db/entering.py", "QueryMaker"),
         ("db/outer.py", "Statements"),
         ("db/outer.py", "Transactions"),
         ("db/sqlalchemy/hooks.py", "ByEngineOpener"),
