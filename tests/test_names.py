@@ -23,6 +23,7 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.
 
 # These are siblings, whatever they stand below.
 LIBRARY_FOLDERS = {"/".join(part.place.split(".")[:2]) for part in LIBRARIES.parts}
+DRIVERS, SERVERS = (sorted(each for each in LIBRARY_FOLDERS if each.startswith(place)) for place in ("db/", "http/"))
 # Old paths of public modules, and the name by which Python finds a file.
 SHARED = {"budget", "gevent", "libraries", "profile", "sitecustomize"}
 
@@ -200,13 +201,13 @@ def test_counterparts_may_share_a_name(files: list[str], found: list[str]) -> No
 @pytest.mark.parametrize(
     ("paths", "found"),
     [
-        (["db/redis/hooks.py", "http/flask/hooks.py"], []),
-        (["db/pools.py", "db/redis/pools.py", "db/psycopg/pools.py"], []),
-        (["http/requests/__init__.py", "http/asgi/requests.py"], []),
+        ([f"{DRIVERS[0]}/hooks.py", f"{SERVERS[0]}/hooks.py"], []),
+        (["db/pools.py", f"{DRIVERS[0]}/pools.py", f"{DRIVERS[1]}/pools.py"], []),
+        ([f"{SERVERS[0]}/__init__.py", f"trace/{Path(SERVERS[0]).name}.py"], []),
         (["logs/register.py", "trace/register.py"], []),
-        (["db/redis/hooks.py", "trace/hooks.py"], ["hooks"]),
+        ([f"{DRIVERS[0]}/hooks.py", "trace/hooks.py"], ["hooks"]),
         (["trace/spans/__init__.py", "otlp/altering/spans.py"], ["spans"]),
-        (["db/pools.py", "http/httpx/pools.py", "trace/spans/pools.py"], ["pools"]),
+        (["db/pools.py", f"{SERVERS[0]}/pools.py", "trace/spans/pools.py"], ["pools"]),
     ],
 )
 def test_modules_that_share_a_name(paths: list[str], found: list[str]) -> None:

@@ -74,7 +74,7 @@ class ServerRequest(ResponseTelemetry):
         try:
             self.start()
         except Exception as error:
-            instead = serve_instead(place, error)
+            instead = serve_instead(place, error, self.is_malformed())
             if instead is LEFT_TO_STOCK:
                 # That makes a span of its own: one that has begun is not ended.
                 self.activation.span = None
@@ -82,6 +82,10 @@ class ServerRequest(ResponseTelemetry):
             self.activation.leave(None)
             return instead
         return self
+
+    def is_malformed(self) -> bool:
+        """Whether whoever made the request is to blame for an error."""
+        return False
 
     def count(self) -> None:
         """Count it among the active requests, until `measure` or `uncount`."""
@@ -163,11 +167,7 @@ class RequestChooser:
         try:
             return self.find(server, request)
         except Exception as error:
-            if self.is_malformed(request):
-                faults.blame_others(error)
-                faults.absorb_any(self._place, error)
-                return LEFT_TO_STOCK
-            return serve_instead(self._place, error)
+            return serve_instead(self._place, error, self.is_malformed(request))
 
     def is_malformed(self, request: Any) -> bool:  # noqa: ARG002  # for those that know
         """Whether whoever made the request is to blame for an error."""
@@ -183,8 +183,16 @@ class RequestChooser:
         raise NotImplementedError
 
 
-def serve_instead(place: str, error: BaseException) -> Any:
-    """After an error at the beginning of a request: whether stock's code serves it, or it has no telemetry."""
+def serve_instead(place: str, error: BaseException, malformed: bool = False) -> Any:
+    """After an error at the beginning of a request: whether stock's code serves it, or it has no telemetry.
+
+    Args:
+        place: The place to report.
+        error: The error.
+        malformed: Whether whoever made the request is to blame.
+    """
+    if malformed:
+        faults.blame_others(error)
     faults.absorb_any(place, error)
     # What is not ours, such as a sampler, would raise again in stock's code.
-    return LEFT_TO_STOCK if faults.ours(error) else WITHOUT
+    return LEFT_TO_STOCK if malformed or faults.ours(error) else WITHOUT

@@ -17,6 +17,7 @@ cdef class ServerRequest(ResponseTelemetry):
     cpdef prepare(self, ApplicationMetrics series, RequestLabels labels, Activation activation)
     cpdef start(self)
     cpdef try_start(self, object place)
+    cpdef bint is_malformed(self) except -1
     cpdef count(self)
     cpdef uncount(self)
     cpdef measure(self)
@@ -31,4 +32,4 @@ cdef class RequestChooser:
     cdef find(self, object server, object request)
     cpdef bint is_malformed(self, object request) except -1
 
-cpdef serve_instead(object place, object error)
+cpdef serve_instead(object place, object error, bint malformed=*)

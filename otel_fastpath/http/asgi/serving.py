@@ -93,6 +93,9 @@ class MiddlewarePlan(ApplicationMetrics):
         address, port = scope.get("client") or (None, None)
         if (address is not None and type(address) is not str) or (port is not None and type(port) is not int):
             return None
+        query = scope.get("query_string")
+        if query and type(query) is not bytes:
+            return None
         if not _collecting.hold():
             return self._shape_of_one(scope, user_agent)
         host = ",".join(found[HOST]) if HOST in found else None
@@ -103,7 +106,7 @@ class MiddlewarePlan(ApplicationMetrics):
             tuple(server) if server else None,
             host,
             not scope.get("path"),
-            not scope.get("query_string"),
+            not query,
             not address,
             not port,
             self._synthetic_type(user_agent) if user_agent else False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.http.server import ServerRequest
+from otel_fastpath.http.servers.malformed import is_malformed_scope
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class MessageRequest(ServerRequest):
     _send: Callable[[Any], Awaitable[None]]
     final: dict[str, str]
     scope: dict[str, Any]
+
+    def is_malformed(self) -> bool:
+        """See `ServerRequest`."""
+        return is_malformed_scope(self.scope)
 
     def send(self, message: Any) -> Awaitable[None]:
         """Send a message; with the last one, the request's span ends."""

@@ -9,3 +9,4 @@ cdef class MessageRequest(ServerRequest):
     cdef bint _handle_message(self, object message) except -1
     cpdef before_sending(self, object message, object kind)
     cpdef complete(self)
+    cpdef bint is_malformed(self) except -1

@@ -1,0 +1,65 @@
+"""What a server or a middleware must not put into a request: it is served as with stock, and is no fault of ours."""
+
+from __future__ import annotations
+
+import pytest
+import users
+from newer_releases import asgi_requests
+from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
+from opentelemetry.util.http import ExcludeList
+from server_hosts import SERVERS, run, scope
+
+from otel_fastpath.http.servers.malformed import is_malformed_scope
+
+pytestmark = asgi_requests
+MALFORMED = {
+    "a query that is a text": {"query_string": "a=1"},
+    "an address without a port": {"client": ("a",)},
+    "a header whose name cannot be a key": {"headers": [(bytearray(b"host"), b"h")]},
+    "a header of three": {"headers": [(b"host", b"h", b"more")]},
+    "no path": {"path": None},
+}
+
+
+@pytest.mark.parametrize("name", ["asgi", "FastAPI's own"])
+@pytest.mark.parametrize("change", MALFORMED)
+def test_the_outcome_is_stocks(instrumentor, core, no_faults, name, change):
+    """Also the exception that stock lets a request fail with."""
+    requests = [scope("/items/3"), scope("/items/3", **MALFORMED[change]), scope("/items/4")]
+    expected = users.telemetry(lambda given: SERVERS[name](given, requests), {})
+    instrumentor.instrument(core=core, disabled="exceptions")
+    found = users.telemetry(lambda given: SERVERS[name](given, requests), {})
+
+    assert found == expected
+    assert no_faults.counts() == {}
+
+
+@pytest.mark.parametrize("change", MALFORMED)
+def test_it_is_malformed(change):
+    """Each of them, and no usual request."""
+    assert is_malformed_scope(scope("/", **MALFORMED[change]))
+    assert not is_malformed_scope(scope("/"))
+    assert not is_malformed_scope({"type": "websocket", "path": "/", "headers": []})
+
+
+def test_a_method_of_a_list_of_urls_is_asked(instrumentor, core):
+    """Stock calls what was put on the object itself."""
+    instrumentor.instrument(core=core)
+    urls = ExcludeList(["never"])
+    urls.url_disabled = lambda url: "/3" in url
+
+    def host(given):
+        async def app(_scope, _receive, _send):
+            pass
+
+        async def main():
+            middleware = OpenTelemetryMiddleware(app, excluded_urls="never", **given)
+            middleware.excluded_urls = urls
+            for path in ("/items/3", "/items/4"):
+                await middleware(scope(path), None, None)
+
+        run(main)
+
+    found = users.telemetry(host, {})
+    assert "/items/4" in found
+    assert "/items/3" not in found
