@@ -26,6 +26,7 @@ TWINS: Final = (
     "http.client_c",
     "http.conventions_c",
     "http.propagators_c",
+    "http.redaction_c",
     "http.scopes_c",
     "http.server_c",
     "http.aiohttp_client.calls_c",
@@ -103,6 +104,7 @@ if TYPE_CHECKING:
     from otel_fastpath.http import client as http_client
     from otel_fastpath.http import conventions as http_conventions
     from otel_fastpath.http import propagators as http_propagators
+    from otel_fastpath.http import redaction as http_redaction
     from otel_fastpath.http import scopes as http_scopes
     from otel_fastpath.http import server as http_server
     from otel_fastpath.http.aiohttp_client import calls as http_aiohttp_client_calls

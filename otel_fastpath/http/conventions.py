@@ -1,17 +1,15 @@
-"""What the HTTP hooks share: suppression, methods and URLs, as stock's helpers decide, without their cost.
+"""What the HTTP hooks share: suppression and replaced functions, as stock's helpers decide, without their cost.
 
 Compiled as `conventions_c`.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry.context import _SUPPRESS_HTTP_INSTRUMENTATION_KEY, _SUPPRESS_INSTRUMENTATION_KEY
 from opentelemetry.instrumentation import _semconv as semconv
 from opentelemetry.trace.propagation import _SPAN_KEY
-from opentelemetry.util import http as util_http
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
@@ -19,8 +17,6 @@ from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from otel_fastpath.patching.stock import Stock
 
 # The lists of the attributes that metrics have. An application may add to them, but what is made once for a kind of
@@ -43,10 +39,6 @@ _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
 METHODS: Final = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"},
 )
-# The parameters that `redact_url` looks for, to which an application may add its own, and the pattern of a query that
-# may have one of them.
-_secrets: list[object] = []
-_perhaps_secret: re.Pattern[str] | None = None
 
 
 class StockFunctions:
@@ -92,29 +84,3 @@ def is_suppressed() -> bool:
     except Exception as error:
         faults.absorb_any("looking for suppressed instrumentation", error)
         return True
-
-
-def needs_redaction(url: str) -> bool:
-    """Whether stock's `redact_url` has to look at this URL; if not, it would return it unchanged."""
-    if "@" in url:
-        return True
-    start = url.find("?")
-    if start < 0:
-        return False
-    pattern = _perhaps_secret if _secrets == util_http.PARAMS_TO_REDACT else _look_for(util_http.PARAMS_TO_REDACT)
-    return pattern is None or pattern.search(url, start) is not None
-
-
-def _look_for(names: Iterable[object]) -> re.Pattern[str] | None:
-    """The pattern of a query that may have one of these parameters; None if each may.
-
-    They may be encoded, or around a character that `urlparse` removes.
-    """
-    global _secrets, _perhaps_secret
-    secrets = list(names)
-    texts = [name for name in secrets if isinstance(name, str)]
-    # "+" is a space.
-    odd = any(not name or " " in name for name in texts)
-    pattern = None if odd else re.compile("|".join([r"[%\t\r\n]", *map(re.escape, texts)]))
-    _perhaps_secret, _secrets = pattern, secrets
-    return pattern

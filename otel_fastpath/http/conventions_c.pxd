@@ -17,4 +17,3 @@ cdef class StockFunctions:
     cpdef bint hold(self) except -1
 
 cpdef bint is_suppressed() except -1
-cpdef bint needs_redaction(str url) except -1

@@ -18,9 +18,10 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, StockFunctions, is_suppressed, needs_redaction
+from otel_fastpath.http.conventions import METHODS, StockFunctions, is_suppressed
 from otel_fastpath.http.exclusions import excludes
 from otel_fastpath.http.propagators import w3c_reader
+from otel_fastpath.http.redaction import needs_redaction
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, collected, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShape

@@ -12,7 +12,8 @@ from urllib.parse import unquote
 from opentelemetry.instrumentation import asgi as _asgi
 from opentelemetry.util.http import redact_query_parameters, redact_url
 
-from otel_fastpath.http.conventions import METHODS, needs_redaction
+from otel_fastpath.http.conventions import METHODS
+from otel_fastpath.http.redaction import needs_redaction
 from otel_fastpath.http.server import collected
 from otel_fastpath.trace.planning.plan import LazyAttributes
 

@@ -20,8 +20,9 @@ from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_conn
 
 from otel_fastpath.compiled.helpers import get_item, with_value
 from otel_fastpath.http.bounded import MOST_ANSWERS
-from otel_fastpath.http.conventions import METHODS, needs_redaction
+from otel_fastpath.http.conventions import METHODS
 from otel_fastpath.http.propagators import w3c_writer
+from otel_fastpath.http.redaction import needs_redaction
 from otel_fastpath.http.scopes import exit_scope
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep

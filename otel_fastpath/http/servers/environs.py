@@ -21,7 +21,8 @@ from opentelemetry.util.http import _parse_url_query, redact_query_parameters, r
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.conventions import METHODS, StockFunctions, needs_redaction
+from otel_fastpath.http.conventions import METHODS, StockFunctions
+from otel_fastpath.http.redaction import needs_redaction
 from otel_fastpath.http.server import collected
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
 from otel_fastpath.patching.cache import keep

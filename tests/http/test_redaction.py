@@ -1,4 +1,4 @@
-"""What the HTTP hooks share."""
+"""Which URLs are redacted: those that stock's function changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUERIES = (
 @pytest.mark.parametrize("own", [(), *((name,) for name in OWN), OWN])
 def test_what_stock_redacts_is_redacted(monkeypatch, core, own):
     """Also the parameters that an application has added, in place or with a list of its own, at any time."""
-    module = compiled.load("http.conventions", core)
+    module = compiled.load("http.redaction", core)
     names = list(NAMES)
     monkeypatch.setattr(http, "PARAMS_TO_REDACT", names)
 
@@ -45,6 +45,6 @@ def test_what_stock_redacts_is_redacted(monkeypatch, core, own):
 @pytest.mark.parametrize("core", ["c", "py"])
 def test_most_urls_are_not_looked_at(core):
     """Not those without one of the parameters."""
-    module = compiled.load("http.conventions", core)
+    module = compiled.load("http.redaction", core)
 
     assert not any(map(module.needs_redaction, ("http://host/", "http://host/sig", "http://host/?a=1&b=2+3")))
