@@ -35,3 +35,5 @@ cdef Py_ssize_t _next_place(SeriesCell cell) except -2
 
 @cython.locals(made=Bucket)
 cdef Bucket _take_over(SeriesCell cell, Py_ssize_t place)
+
+cpdef new_measurement(object instrument, object amount, object attributes, object context)

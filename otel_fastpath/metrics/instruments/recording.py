@@ -1,23 +1,20 @@
 """Recording a measurement. Plain Python; compiled as `recording_c` with the types of its `.pxd`.
 
 A known attribute set is found by its keys, values and value types, and the amount is added directly to the aggregations
-that stock made for it, under their own locks. A set that is seen for the first time is given to stock's
-measurement consumer, without the cleaning that it does not need; `planner` learns it at its second sight. Uncommon
-cases (values that are not primitives, numbers that stock warns about) are left to stock.
+that stock made for it, under their own locks. A set that is seen for the first time is given to stock's consumer without
+the cleaning that it does not need; `planner` learns it at its second sight. Uncommon values are left to stock.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opentelemetry.context import get_current
 from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
 from opentelemetry.sdk.metrics._internal.aggregation import (
     _ExplicitBucketHistogramAggregation,
     _LastValueAggregation,
     _SumAggregation,
 )
-from opentelemetry.sdk.metrics._internal.measurement import Measurement
 from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
 from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.trace.propagation import _SPAN_KEY
@@ -33,10 +30,9 @@ from otel_fastpath.compiled.helpers import (
     current_value,
     get_item,
     item,
-    new_instance,
 )
 from otel_fastpath.compiled.sharing import critical_section
-from otel_fastpath.metrics.instruments.exemplars import _span_context, keep, measured_at
+from otel_fastpath.metrics.instruments.exemplars import _span_context, keep, new_measurement
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
@@ -51,10 +47,10 @@ if TYPE_CHECKING:
 
     from opentelemetry.context import Context
     from opentelemetry.sdk.metrics._internal.instrument import _Instrument
+    from opentelemetry.sdk.metrics._internal.measurement import Measurement
     from opentelemetry.util import types
 
     from otel_fastpath.metrics.instruments import series as kinds
-
 
 # What a `Cell` does with an amount. `_OTHER`: call stock's own method, with a measurement that needs no cleaning.
 _SUM = 1
@@ -221,7 +217,7 @@ def _record_new(
         if cells is not None:
             _record_to(recorder, cells, amount, attributes, context)
             return None
-    return _measurement(instrument, amount, None if attributes is None else kept, context)  # type: ignore[arg-type]  # plain
+    return new_measurement(instrument, amount, None if attributes is None else kept, context)  # type: ignore[arg-type]  # plain
 
 
 def is_plain(attributes: dict[str, object]) -> bool:
@@ -392,7 +388,7 @@ def _add_apart(
                 keep(cell, amount, attributes, context, index, span_id, trace_id)
             return True
         is_home = False
-    hold_locks(match.consume_measurement, _measurement(match._instrument, amount, attributes, context), sampled)
+    hold_locks(match.consume_measurement, new_measurement(match._instrument, amount, attributes, context), sampled)
     return is_home
 
 
@@ -400,19 +396,4 @@ def _pass_on(
     cell: kinds.SeriesCell, amount: float, attributes: types.Attributes, context: Context | None, sampled: bool
 ) -> None:
     """Have stock's own method add the amount."""
-    hold_locks(cell.aggregation.aggregate, _measurement(None, amount, attributes, context), sampled)
-
-
-def _measurement(
-    instrument: _Instrument | None, amount: float, attributes: types.Attributes, context: Context | None
-) -> Measurement:
-    """A measurement with attributes that need no cleaning."""
-    made = new_instance(Measurement)
-    vars(made).update(
-        value=amount,
-        time_unix_nano=measured_at(),
-        instrument=instrument,
-        context=context or get_current(),
-        attributes=None if attributes is None else dict(attributes),
-    )
-    return made
+    hold_locks(cell.aggregation.aggregate, new_measurement(None, amount, attributes, context), sampled)

@@ -58,5 +58,3 @@ cdef bint _add_apart(
 ) except -1
 
 cdef _pass_on(SeriesCell cell, object amount, object attributes, object context, bint sampled)
-
-cdef _measurement(object instrument, object amount, object attributes, object context)

@@ -168,12 +168,6 @@ def _exception_attributes(
         or not is_standard()
     ):
         return LEAVE
-    extra = None
-    if attributes:
-        room = plan.max_event_attributes - 4 if state else -1
-        extra = clean_mapping(attributes, maxsize, plan.clean, room)
-        if extra is LEAVE:
-            return LEAVE
     kind = type(exception)
     module = kind.__module__
     stack = snapshot(exception, frames)
@@ -183,6 +177,11 @@ def _exception_attributes(
         "exception.stacktrace": stack,
         "exception.escaped": str(escaped),
     }
-    if extra is not None:
+    if attributes:
+        # After the exception's own methods, as in stock: cleaning may log, and they may raise.
+        room = plan.max_event_attributes - 4 if state else -1
+        extra = clean_mapping(attributes, maxsize, plan.clean, room)
+        if extra is LEAVE:
+            return LEAVE
         kept.update(extra)
     return kept

@@ -41,24 +41,18 @@ _TRUSTED = {
     "patching/outcome.py": {"call_guarded", "call_guarded_during", "absorb_during"},
     # They raise again what is not ours, or only read a traceback.
     "patching/faults.py": {
-        "absorb",
-        "absorb_any",
-        "is_interruption",
-        "ours",
-        "raise_interruption",
-        "raise_others",
-        "report",
-        "report_any",
+        *("absorb", "absorb_any", "blame_others", "is_interruption", "ours"),
+        *("raise_interruption", "raise_others", "report", "report_any"),
     },
-    # They only make an object and set its fields.
+    "http/server.py": {"ServerRequest.is_malformed", "RequestChooser.is_malformed"},
+    # They only make an object, or set its fields or its class.
+    "compiled/helpers.py": {"drop_finalizer"},
     "wrapping/call_span.py": {"new_call", "new_query"},
     "genai/openai/calls.py": {"new_call"},
     "db/not_begun.py": {"_resumed"},
     # Its attributes are the `new_query` above and `QueryMaker.new`.
     "db/database.py": {"Database.new_query", "Database.try_new_query"},
     "http/servers/activations.py": {"OpenActivation"},
-    # It only sets the class of an object.
-    "compiled/helpers.py": {"drop_finalizer"},
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
     "trace/context/current_context.py": {"restore"},
     # They only read and write fields of one object.
