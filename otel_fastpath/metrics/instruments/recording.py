@@ -1,8 +1,8 @@
 """Recording a measurement. Plain Python; compiled as `recording_c` with the types of its `.pxd`.
 
 A known attribute set is found by its keys, values and value types, and the amount is added directly to the aggregations
-that stock made for it, under their own locks. A set that is seen for the first time is given to stock's consumer without
-the cleaning that it does not need; `planner` learns it at its second sight. Uncommon values are left to stock.
+that stock made for it, under their own locks. A set that is seen for the first time is given to stock's consumer,
+without the cleaning that it does not need; `planner` learns it at its second sight. Uncommon values are left to stock.
 """
 
 from __future__ import annotations
