@@ -13,7 +13,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.patching.stock import LISTS, UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 
 if TYPE_CHECKING:
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 # The lists of the attributes that metrics have. An application may add to them, but what is made once for a kind of
 # request has these values only.
-_LISTS: Final = (
-    *(semconv._server_duration_attrs_old, semconv._server_duration_attrs_new),
-    *(semconv._server_active_requests_count_attrs_old, semconv._server_active_requests_count_attrs_new),
-    *(semconv._client_duration_attrs_old, semconv._client_duration_attrs_new),
+_LISTS: Final = tuple(
+    LISTS.setdefault(name, getattr(semconv, name))
+    for name in (
+        *("_server_duration_attrs_old", "_server_duration_attrs_new"),
+        *("_server_active_requests_count_attrs_old", "_server_active_requests_count_attrs_new"),
+        *("_client_duration_attrs_old", "_client_duration_attrs_new"),
+    )
 )
 _KINDS: Final = frozenset(
     {

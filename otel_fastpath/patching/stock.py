@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 # The modules of the decorators that stock uses.
 _DECORATORS: Final = frozenset({"contextlib", "opentelemetry.util._decorator"})
-# The module with the lists that functions of stock's import and read, and to which an application may add.
-_LISTS: Final = "opentelemetry.instrumentation._semconv"
+# The lists that functions of stock's read, by name: who keeps what follows from them puts them here.
+LISTS: Final[dict[str, list[str]]] = {}
 _CACHED: Final = type(functools.lru_cache(len))
 # Facts that do not hold, until somebody has looked: `Stock.holds_again`.
 UNKNOWN: Final = ((sys.modules[__name__], "_DECORATORS", None),)
@@ -128,7 +128,7 @@ class Stock:
             function = _plain(waiting.pop())
             for owner, name, value in _lists(function):
                 found[id(owner), name] = (owner, name, value)
-                if value is not getattr(sys.modules[_LISTS], name, value):
+                if value is not LISTS[name]:
                     error = error or ReplacedError(f"{owner.__name__}:{name} is replaced already")
             for owner, name in _named(function, self._known.names()):
                 if (id(owner), name) in found or name in self._left_out:
@@ -373,15 +373,12 @@ def _named(function: Any, names: frozenset[str]) -> Iterator[tuple[ModuleType, s
                 yield module, used
 
 
-def _lists(function: Any) -> Iterator[tuple[ModuleType, str, list[Any]]]:
-    """The lists that a function's code reads, with the module in which it finds them."""
+def _lists(function: Any) -> Iterator[tuple[Any, str, Any]]:
+    """What stands in the place of `LISTS` that a function's code reads, with the module in which it finds it."""
     own = sys.modules.get(function.__globals__.get("__name__", "")) if type(function) is FunctionType else None
-    if own is None or _LISTS not in sys.modules:
-        return
-    for used in _names(swap.own_code(function)):
-        value = vars(own).get(used)
-        if type(value) is list:
-            yield own, used, value
+    for used in () if own is None else _names(swap.own_code(function)):
+        if used in LISTS and used in vars(own):
+            yield own, used, vars(own)[used]
 
 
 @functools.lru_cache(maxsize=512)

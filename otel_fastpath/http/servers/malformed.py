@@ -18,5 +18,5 @@ def is_malformed_scope(scope: Any) -> bool:
             and all(isinstance(part, bytes) for part in raw)
             and {len(pair) for pair in (*pairs, *scope.get("headers", ()))} <= _PAIR
         )
-    except Exception:  # of whatever stands there
+    except (AttributeError, TypeError):
         return True

@@ -14,11 +14,16 @@ from opentelemetry.instrumentation import _semconv
 from opentelemetry.util import http
 from server_hosts import ASGI, SERVERS, environ, scope
 
+from otel_fastpath import compiled
+
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Inheritance class _InstrumentedApplication:DeprecationWarning"),
     asgi_requests,
     aiohttp_requests,
 ]
+# As they are before a test changes them.
+for _core in ("c", "py"):
+    compiled.load("http.conventions", _core)
 LISTS = sorted(name for name, value in vars(_semconv).items() if isinstance(value, list))
 # What one request has, and another of its kind has not.
 NAMES = ("http.target", "http.url", "net.peer.ip", "url.path", "url.full", "client.address", "user_agent.original")
