@@ -34,8 +34,6 @@ _BARE: Final = (
     StopAsyncIteration,
     StopIteration,
 )
-# Packages whose functions of C and Rust, which this package calls, raise errors of their own: no frame tells of that.
-_WITHOUT_FRAMES: Final = {"MySQLdb", "google", "psycopg2", "pydantic_core"}
 _VARARGS: Final = 0x04
 _RAISE: Final = opcode.opmap["RAISE_VARARGS"]
 _logger = logging.getLogger(__name__)
@@ -86,9 +84,18 @@ def is_interruption(error: BaseException) -> bool:
     if not _is_known(last) or is_by_statement:
         return False
     home = str(type(error).__module__).partition(".")[0]
-    if not (_is_known(home) or home in _WITHOUT_FRAMES):
+    if not (_is_known(home) or _is_compiled(home)):
         return True
     return not error.args and not isinstance(error, _BARE)
+
+
+def _is_compiled(top: str) -> bool:
+    """Whether a package has compiled modules: their functions, such as a driver's, raise its errors without a frame."""
+    return any(
+        name.partition(".")[0] == top
+        and isinstance(getattr(module, "__dict__", {}).get("__loader__"), ExtensionFileLoader)
+        for name, module in tuple(sys.modules.items())
+    )
 
 
 def _is_known(top: str) -> bool:

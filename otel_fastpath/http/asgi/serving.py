@@ -23,7 +23,7 @@ from otel_fastpath.http.asgi.headers import HOST, USER_AGENT, first_host, read, 
 from otel_fastpath.http.asgi.requests import PLACE, AsgiRequest
 from otel_fastpath.http.asgi.shapes import Description, ScopeShape
 from otel_fastpath.http.conventions import StockFunctions, is_suppressed
-from otel_fastpath.http.exclusions import excludes, is_of_stock
+from otel_fastpath.http.exclusions import is_of_stock
 from otel_fastpath.http.scopes import detach_token
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser
 from otel_fastpath.http.servers.malformed import is_malformed_scope
@@ -224,8 +224,8 @@ class _AsgiRequests(RequestChooser):
             return WITHOUT
         urls = middleware.excluded_urls
         # FastAPI's middleware has a list even if nothing is excluded.
-        if urls and excludes(urls):
-            is_stock = is_of_stock(urls)
+        is_stock = is_of_stock(urls)
+        if urls and (not is_stock or urls._excluded_urls):
             if not is_stock and not hasattr(urls, "url_disabled"):
                 # Such as a list: stock's code raises the error.
                 return LEFT_TO_STOCK
