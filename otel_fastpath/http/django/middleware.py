@@ -17,6 +17,7 @@ from otel_fastpath.http.exclusions import Exclusions, excludes
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured
 from otel_fastpath.http.servers.activations import OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes
+from otel_fastpath.http.servers.malformed import is_malformed_environ
 from otel_fastpath.http.servers.server_metrics import keep_plan, plan_of
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS, VARIABLES
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
@@ -62,11 +63,11 @@ class DjangoRequest(ServerRequest):
     def start(self) -> None:
         """Start the span, and make it the current one."""
         middleware, request, activation, attributes = self.middleware, self.request, self.activation, self.attributes
-        # It will have this one.
-        self.request = None
         environ = request.META
         start_time = environ.get(_START_TIME)
         span = activation.start(middleware._tracer, self.name, environ, attributes, start_time)
+        # It will have this one.
+        self.request = None
         self.count()
         if span.is_recording():
             _put_more(middleware, request, span, attributes)
@@ -78,6 +79,10 @@ class DjangoRequest(ServerRequest):
             timed[HTTP_TARGET] = self.path
         environ[_ACTIVATION], environ[_SPAN] = activation, span
         environ[_TIMED], environ[_COUNTED], environ[_STARTED] = timed, self.labels.counted, self.started
+
+    def is_malformed(self) -> bool:
+        """See `ServerRequest`."""
+        return self.request is not None and is_malformed_environ(self.request.META)
 
     def take_route(self, request: Any) -> None:
         """Put the route on the span, and keep it for the metrics."""
@@ -182,6 +187,10 @@ class _DjangoRequests(RequestChooser):
         else:
             begun.name = middleware._get_span_name(request)
         return begun
+
+    def is_malformed(self, request: Any) -> bool:
+        """See `RequestChooser`."""
+        return is_malformed_environ(request.META)
 
 
 _requests = _DjangoRequests(_PLACE)

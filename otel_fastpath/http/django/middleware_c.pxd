@@ -19,6 +19,7 @@ cdef class DjangoRequest(ServerRequest):
     cdef public object request
     @cython.locals(activation=Activation)
     cpdef start(self)
+    cpdef bint is_malformed(self) except -1
     cpdef take_route(self, object request)
     cpdef answer(self, object request, object response)
     cdef _put_response(self, object request, object response)
@@ -30,6 +31,7 @@ cdef class DjangoPlan(EnvironShapes):
 cdef class _DjangoRequests(RequestChooser):
     @cython.locals(plan=DjangoPlan, begun=DjangoRequest, shape=EnvironShape)
     cdef find(self, object middleware, object request)
+    cpdef bint is_malformed(self, object request) except -1
 
 cdef _DjangoRequests _requests
 

@@ -17,6 +17,7 @@ from otel_fastpath.http.exclusions import Exclusions, excludes
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured, serve_instead
 from otel_fastpath.http.servers.activations import Activation, OpenActivation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
+from otel_fastpath.http.servers.malformed import is_malformed_environ
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
@@ -105,6 +106,10 @@ class App(RequestChooser):
         request.prepare(self._shapes, self._shapes.labels_of(environ), None)
         request.app, request.environ, request.is_traced = self, environ, True
         return request
+
+    def is_malformed(self, request: Any) -> bool:
+        """See `RequestChooser`."""
+        return is_malformed_environ(request)
 
 
 class FlaskRequest(ServerRequest):
@@ -217,7 +222,8 @@ class BeforeRequest:
                 attributes = self._start_span(request, request.environ, activation)
         except BaseException as error:
             activation.leave(None)
-            if serve_instead(_PLACE, error) is WITHOUT:
+            malformed = request is not None and is_malformed_environ(request.environ)
+            if serve_instead(_PLACE, error, malformed) is WITHOUT:
                 return None
         if attributes is None:
             return self._twin()

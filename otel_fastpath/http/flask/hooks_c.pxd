@@ -19,6 +19,7 @@ cdef class App(RequestChooser):
     cdef public object wsgi_app
     @cython.locals(request=FlaskRequest)
     cdef find(self, object server, object environ)
+    cpdef bint is_malformed(self, object request) except -1
 
 cdef class FlaskRequest(ServerRequest):
     cdef public App app

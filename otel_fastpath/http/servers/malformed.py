@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 _PAIR: Final = {2}
+# The variables of an environ that are read.
+_VARIABLES: Final = ("HTTP_", "REQUEST_", "SERVER_", "REMOTE_", "RAW_URI", "PATH_INFO", "QUERY_STRING", "wsgi.url")
 
 
 def is_malformed_scope(scope: Any) -> bool:
@@ -18,5 +20,15 @@ def is_malformed_scope(scope: Any) -> bool:
             and all(isinstance(part, bytes) for part in raw)
             and {len(pair) for pair in (*pairs, *scope.get("headers", ()))} <= _PAIR
         )
+    except (AttributeError, TypeError):
+        return True
+
+
+def is_malformed_environ(environ: Any) -> bool:
+    """Whether an environ has a value that is no `str`, or a port that is no number: PEP 3333 has no place for them."""
+    try:
+        texts = [value for name, value in environ.items() if name.startswith(_VARIABLES)]
+        ports = [environ[name] for name in ("SERVER_PORT", "REMOTE_PORT") if environ.get(name)]
+        return not (all(isinstance(text, str) for text in texts) and all(port.isdigit() for port in ports))
     except (AttributeError, TypeError):
         return True

@@ -15,6 +15,7 @@ from otel_fastpath.http.conventions import StockFunctions
 from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, put_captured
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShapes, name_span
+from otel_fastpath.http.servers.malformed import is_malformed_environ
 from otel_fastpath.http.servers.server_metrics import keep_plan, plan_of
 from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADERS
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
@@ -79,6 +80,10 @@ class _WsgiRequests(RequestChooser):
         request.middleware, request.environ, request.hook = middleware, environ, middleware.response_hook
         return request
 
+    def is_malformed(self, request: Any) -> bool:
+        """See `RequestChooser`."""
+        return is_malformed_environ(request)
+
 
 _requests = _WsgiRequests(_PLACE)
 
@@ -108,6 +113,10 @@ class WsgiRequest(ServerRequest):
         """Start the span."""
         name = name_span(self.method, self.environ) if self.method else stock.get_default_span_name(self.environ)
         self.activation.start(self.middleware.tracer, name, self.environ, self.attributes)
+
+    def is_malformed(self) -> bool:
+        """See `ServerRequest`."""
+        return is_malformed_environ(self.environ)
 
     def serve(self) -> Any:
         """Call the application, and return the body of its response; the caller ends what raises an exception."""

@@ -14,6 +14,7 @@ cpdef serve(object original, object middleware, object environ, object start_res
 cdef class _WsgiRequests(RequestChooser):
     @cython.locals(shapes=EnvironShapes, shape=EnvironShape, found=WsgiRequest)
     cdef find(self, object middleware, object environ)
+    cpdef bint is_malformed(self, object request) except -1
 
 cdef _WsgiRequests _requests
 
@@ -25,6 +26,7 @@ cdef class WsgiRequest(ServerRequest):
     cdef public object middleware
     cdef public object start_response
     cpdef start(self)
+    cpdef bint is_malformed(self) except -1
     @cython.locals(activation=Activation)
     cpdef serve(self)
     cpdef capture(self)

@@ -7,9 +7,9 @@ import users
 from newer_releases import asgi_requests
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.util.http import ExcludeList
-from server_hosts import SERVERS, run, scope
+from server_hosts import SERVERS, environ, run, scope
 
-from otel_fastpath.http.servers.malformed import is_malformed_scope
+from otel_fastpath.http.servers.malformed import is_malformed_environ, is_malformed_scope
 
 pytestmark = asgi_requests
 MALFORMED = {
@@ -18,6 +18,13 @@ MALFORMED = {
     "a header whose name cannot be a key": {"headers": [(bytearray(b"host"), b"h")]},
     "a header of three": {"headers": [(b"host", b"h", b"more")]},
     "no path": {"path": None},
+}
+ENVIRONS = {
+    "a protocol that is a number": {"SERVER_PROTOCOL": 5},
+    "a method that is a list": {"REQUEST_METHOD": ["GET"]},
+    "a port that is no number": {"SERVER_PORT": "http"},
+    "an address that is a pair": {"REMOTE_ADDR": ("1.2.3.4", 5), "REMOTE_PORT": ("a",)},
+    "a parent that is bytes": {"HTTP_TRACEPARENT": b"00"},
 }
 
 
@@ -32,6 +39,26 @@ def test_the_outcome_is_stocks(instrumentor, core, no_faults, name, change):
 
     assert found == expected
     assert no_faults.counts() == {}
+
+
+@pytest.mark.parametrize("name", ["wsgi", "flask", "django"])
+@pytest.mark.parametrize("change", ENVIRONS)
+def test_the_outcome_is_stocks_for_an_environ(instrumentor, core, no_faults, name, change):
+    """Likewise in WSGI's form."""
+    requests = [environ("/items/3"), environ("/items/3", **ENVIRONS[change]), environ("/items/4")]
+    expected = users.telemetry(lambda given: SERVERS[name](given, requests), {})
+    instrumentor.instrument(core=core, disabled="exceptions")
+    found = users.telemetry(lambda given: SERVERS[name](given, requests), {})
+
+    assert found == expected
+    assert no_faults.counts() == {}
+
+
+@pytest.mark.parametrize("change", ENVIRONS)
+def test_an_environ_is_malformed(change):
+    """Each of them, and no usual request."""
+    assert is_malformed_environ(environ("/", **ENVIRONS[change]))
+    assert not is_malformed_environ(environ("/", REMOTE_ADDR="1.2.3.4", REMOTE_PORT="5000"))
 
 
 @pytest.mark.parametrize("change", MALFORMED)
