@@ -36,9 +36,9 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
 
         FastpathInstrumentor().instrument()
 
-    Keyword arguments of `instrument`: `disabled`, `core` and `telemetry`, see `otel_fastpath.settings.Config`; those
-    of `otel_fastpath.settings.from_env` for exceptions and libraries; `meter_provider` and `tracer_provider`, which are
-    also for these. Invalid arguments or variables do not raise: `otel_fastpath.wrong_settings` reports each once.
+    Keyword arguments of `instrument`: those of `otel_fastpath.settings.from_env`; `meter_provider` and
+    `tracer_provider`, which are for the metrics and spans of this package's own. Invalid arguments or variables do not
+    raise: `otel_fastpath.wrong_settings` reports each once.
     """
 
     _parts: tuple[LateInstallation, ...] | None = None
@@ -118,7 +118,8 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         try:
             features = _features()
             libraries = [part.wrapper for feature in features for part in feature.parts if part.wrapper]
-            settings = config.from_env(None, libraries, **kwargs)
+            of_features = [setting for feature in features for setting in feature.settings]
+            settings = config.from_env(None, libraries, of_features, **kwargs)
             parts = self._installations()
             settings = settings.check_names(lambda: [row.name for row in self._rows()])
             off = self._switch(settings)

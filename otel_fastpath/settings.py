@@ -36,19 +36,8 @@ _CONTENT: Final = {"span_only": (True, False), "event_only": (False, True), "spa
 _PREFIX: Final = "OTEL_FASTPATH_"
 # Not a setting: the command sets it for the processes that it starts.
 PROFILE_ORDER: Final = "_OTEL_FASTPATH_PROFILE"
-# The keyword arguments besides those of libraries. For their environment variables, see `_variable`.
-_SETTINGS: Final = (
-    "disabled",
-    "core",
-    "telemetry",
-    "exceptions",
-    "exceptions_skip",
-    "exceptions_modules",
-    "exceptions_limit",
-    "status_folder",
-    "max_cpu",
-    "profile_signal",
-)
+# The keyword arguments besides those of features and libraries. For their environment variables, see `_variable`.
+_SETTINGS: Final = ("disabled", "core", "telemetry", "status_folder", "profile_signal")
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
 # The variable that is read before anything is instrumented, and its values.
@@ -56,6 +45,20 @@ _LAZY: Final = f"{_PREFIX}LAZY_INSTRUMENTATIONS"
 _SWITCH: Final = ("on", "off")
 # Keyword arguments of other instrumentors, which callers may pass to all instrumentors.
 _OF_OTHERS: Final = frozenset({"tracer_provider", "meter_provider", "logger_provider"})
+
+
+class Setting(NamedTuple):
+    """A setting that a feature declares.
+
+    Attributes:
+        name: The keyword argument; the environment variable is OTEL_FASTPATH_ and this name in upper case.
+        parse: Returns the value from the name for messages and what was given, "" if nothing was.
+        loads_all: Whether every part of the package is loaded at once if the setting is made.
+    """
+
+    name: str
+    parse: Callable[[str, Any], Any] = wrong_settings.as_given
+    loads_all: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,9 @@ class Config:
         stock: Why nothing is patched at all; empty if patches are applied.
         telemetry: "same" emits what the service emitted before, "full" all that this package can. What is set by name,
             such as `exceptions` or the mode of a library, takes precedence.
-        exceptions: The arguments of `otel_fastpath.exceptions.Settings.parse`, in its order.
-        max_cpu: The share of the process's CPU that telemetry may take, at most 1; 0: there is no limit.
+        features: The name of each `Setting` of a feature -> its value.
+        loads_all: Whether every part of the package is loaded at once: if exceptions are counted, those that are raised
+            while a part is loaded later would be counted, too.
         status_folder: The folder in which other processes ask for the status; empty if they cannot.
         profile_signal: The name of the signal on which the process profiles itself; empty if none.
         libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
@@ -81,21 +85,13 @@ class Config:
     core: str | None = None
     stock: str = ""
     telemetry: str = SAME
-    exceptions: tuple[Any, ...] = ("", "", "", "")
-    max_cpu: float = 0.0
+    features: Mapping[str, Any] = field(default_factory=dict)
+    loads_all: bool = False
     status_folder: str = ""
     profile_signal: str = ""
     libraries: Mapping[str, Any] = field(default_factory=dict)
     disabled_instrumentations: frozenset[str] = frozenset()
     semconv: frozenset[str] = frozenset()
-
-    @property
-    def loads_all(self) -> bool:
-        """Whether every part of the package is loaded at once, because exceptions are counted.
-
-        Those that are raised while a part is loaded later would be counted, too.
-        """
-        return self.telemetry == FULL or any(self.exceptions)
 
     def mode(self, library: str) -> str:
         """The mode set for this library's wrapper: "on", "off" or "defer"; empty if not set."""
@@ -129,33 +125,43 @@ class Config:
         return replace(self, disabled=self.disabled - unknown)
 
 
-def from_env(environ: Mapping[str, str] | None = None, libraries: Sequence[str] = (), /, **keywords: Any) -> Config:
+def from_env(
+    environ: Mapping[str, str] | None = None,
+    libraries: Sequence[str] = (),
+    features: Sequence[Setting] = (),
+    /,
+    **keywords: Any,
+) -> Config:
     """The settings of this process.
 
     Args:
         environ: The environment; by default os.environ.
         libraries: The names of the libraries for which there are wrappers; each of them has two settings.
-        **keywords: `disabled` (names, or one comma-separated string), `core` and `telemetry`, see `Config`;
-            `exceptions`, `exceptions_skip`, `exceptions_modules` and `exceptions_limit`; `status_folder`; `max_cpu`;
-            `profile_signal`; for each library, its name and `<library>_options`. None counts as unset.
+        features: The settings that features declare.
+        **keywords: `disabled` (names, or one comma-separated string), `core`, `telemetry`, `status_folder` and
+            `profile_signal`, see `Config`; the settings of features; for each library, its name and
+            `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     wrong_settings.forget()
     of_libraries = [name for library in libraries for name in (library, f"{library}_options")]
-    _report_unknown(environ, keywords, {name: _variable(name) for name in (*_SETTINGS, *of_libraries)})
+    of_features = [each.name for each in features]
+    _report_unknown(environ, keywords, {name: _variable(name) for name in (*_SETTINGS, *of_features, *of_libraries)})
     _report_misspelt(environ)
     lazy_instrumentations(environ)
 
     def read(parse: Callable[[str, Any], Any], name: str) -> Any:
         return wrong_settings.read(parse, *_given(name, keywords, environ))
 
+    telemetry = read(_telemetry, "telemetry")
+    values = {each.name: read(each.parse, each.name) for each in features}
     return Config(
         disabled=read(_names, "disabled"),
         core=read(_core, "core"),
         stock=_why_stock(environ),
-        telemetry=read(_telemetry, "telemetry"),
-        exceptions=tuple(read(wrong_settings.as_given, name) for name in _SETTINGS if name.startswith("exceptions")),
-        max_cpu=read(_share, "max_cpu"),
+        telemetry=telemetry,
+        features=values,
+        loads_all=telemetry == FULL or any(values[each.name] for each in features if each.loads_all),
         status_folder=read(_folder, "status_folder"),
         profile_signal=read(_signal, "profile_signal"),
         libraries=_libraries(libraries, read),
@@ -327,21 +333,6 @@ def _folder(setting: str, value: Any) -> str:
         setting, value, "a folder that exists, as str or Path", "No other process can ask for the status."
     )
     return ""
-
-
-def _share(setting: str, value: Any) -> float:
-    """A share of the CPU, from "3%" or 0.03; 0 if it is not set or not valid."""
-    if value == "":
-        return 0.0
-    try:
-        text = str(value).strip()
-        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-        if 0 < share < 1 and not isinstance(value, bool):
-            return share
-    except ValueError:
-        pass  # not a number at all
-    wrong_settings.tell(setting, value, "a percentage below 100, such as 3%", "Telemetry is not limited.")
-    return 0.0
 
 
 def _signal(setting: str, value: Any) -> str:

@@ -6,39 +6,13 @@ import importlib
 import os
 
 import pytest
+from odd_values import ODD, ODD_IDS
 
 from otel_fastpath.db.options import DatabaseOptions
 from otel_fastpath.db.options import parse as parse_options
-from otel_fastpath.settings import Config, from_env, loads_nothing
+from otel_fastpath.settings import Config, Setting, from_env, loads_nothing
 
-
-class Array:
-    """As numpy's: its comparisons are arrays, and it is neither true nor false."""
-
-    def __eq__(self, other):
-        """Compare each element."""
-        return Array()
-
-    def __bool__(self):
-        """Do as numpy does."""
-        raise ValueError("ambiguous")
-
-    __hash__ = None
-
-
-class Broken:
-    """An object whose methods all raise."""
-
-    def _raise(self, *_given):
-        raise RuntimeError("broken")
-
-    __eq__ = __bool__ = __str__ = __repr__ = __iter__ = __fspath__ = __float__ = __int__ = __len__ = _raise
-    __hash__ = object.__hash__
-
-
-ODD = [Array(), Broken(), 10**5000, b"on", bytearray(b"on")]
-ODD_IDS = ["array", "broken", "long number", "bytes", "bytearray"]
-
+COUNTED = Setting("counted", loads_all=True)
 NAMES = ("trace.use_span", "tracer.start_span", "versions.openai")
 
 
@@ -138,27 +112,6 @@ def test_other_telemetry_is_reported(logged, value):
     )
 
 
-@pytest.mark.parametrize(("value", "share"), [("3%", 0.03), (" 0.5 % ", 0.005), (0.03, 0.03), ("0.2", 0.2)])
-def test_the_limit_of_the_cpu_is_a_share(logged, value, share):
-    """As a percentage, or as a fraction."""
-    assert from_env({}, max_cpu=value).max_cpu == pytest.approx(share)
-    assert from_env({"OTEL_FASTPATH_MAX_CPU": str(value)}).max_cpu == pytest.approx(share)
-    assert from_env({}).max_cpu == from_env({"OTEL_FASTPATH_MAX_CPU": ""}, max_cpu=None).max_cpu == 0
-    assert logged() == []
-
-
-@pytest.mark.parametrize("value", ["3", "100%", "0%", "-3%", "nan", "3 percent", True, 3, [3], b"3%"])
-def test_other_limits_of_the_cpu_are_reported(logged, value):
-    """What is not a share is no limit."""
-    assert from_env({}, max_cpu=value).max_cpu == 0
-
-    (line,) = logged()
-    assert line == (
-        f"instrument(max_cpu=...): {value!r} is not valid; expected a percentage below 100, such as 3%. "
-        "Telemetry is not limited."
-    )
-
-
 def test_a_bad_variable_is_reported_under_its_own_name(logged):
     """The line names the variable that was set."""
     from_env({"OTEL_FASTPATH_CORE": "rust"})
@@ -183,7 +136,7 @@ def test_unknown_keywords_and_variables_are_reported(logged):
     keyword, variable = logged()
     assert keyword == (
         "instrument(...): 'cores' is not valid; expected the name of a setting; nearest: core, openai, "
-        "exceptions_modules. It is ignored."
+        "profile_signal. It is ignored."
     )
     assert variable == (
         "environment: 'OTEL_FASTPATH_DISABLE' is not valid; expected the name of a setting; nearest: "
@@ -315,7 +268,6 @@ def test_opentelemetrys_own_lists_are_read():
         ("disabled", "names of patches, or one comma-separated string"),
         ("core", "c (compiled) or py (pure Python)"),
         ("telemetry", "same (what"),
-        ("max_cpu", "a percentage below 100"),
         ("status_folder", "a folder that exists, as str or Path"),
         ("profile_signal", "one of SIGUSR1, SIGUSR2"),
         ("redis", "one of on, off, defer"),
@@ -325,7 +277,7 @@ def test_a_value_of_any_class_is_ignored_alone(logged, name, expected, value):
     """Also one that cannot be compared, read or printed: it is reported as any other, and the other settings hold."""
     asked = {"core": "py"} if name != "core" else {"telemetry": "full"}
 
-    assert from_env({}, ["redis"], **asked, **{name: value}) == Config(**asked)
+    assert from_env({}, ["redis"], **asked, **{name: value}) == Config(**asked, loads_all="telemetry" in asked)
     (line,) = logged()
     assert line.startswith(f"instrument({name}=...): ")
     assert f" is not valid; expected {expected}" in line
@@ -334,21 +286,21 @@ def test_a_value_of_any_class_is_ignored_alone(logged, name, expected, value):
 @pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
 def test_settings_that_their_feature_reads_may_be_of_any_class(logged, value):
     """There they are compared, and asked whether they are true: that does not raise."""
-    counting = pytest.importorskip("otel_fastpath.exceptions.defaults").Settings
-    config = from_env({}, ["redis", "openai"], exceptions=value, redis_options=value, openai_options=value)
+    config = from_env({}, ["redis", "openai"], [COUNTED], counted=value, redis_options=value, openai_options=value)
     assert config.loads_all
-    assert counting.parse(*config.exceptions).mode == counting().mode
     assert parse_options("redis", config.options("redis"), DatabaseOptions) == DatabaseOptions()
-    assert len(logged()) == 2
+    assert len(logged()) == 1
 
 
-@pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
-def test_a_limit_of_any_class(logged, value):
-    """The default is used."""
-    counting = pytest.importorskip("otel_fastpath.exceptions.defaults").Settings
-    assert counting.parse(*from_env({}, exceptions_limit=value).exceptions).limit == counting().limit
-    (line,) = logged()
-    assert "expected a number from 1 to" in line
+def test_a_feature_has_settings_of_its_own(logged):
+    """As keyword argument or variable; what its function returns for nothing, if it is not set."""
+    half = Setting("half", lambda _title, value: float(value or 0) / 2)
+
+    assert from_env({}, (), [half, COUNTED], half="3").features == {"half": 1.5, "counted": ""}
+    assert from_env({"OTEL_FASTPATH_HALF": "3"}, (), [half]).features == {"half": 1.5}
+    assert not from_env({}, (), [half, COUNTED], half="3").loads_all
+    assert from_env({}, (), [half, COUNTED], counted="errors").loads_all
+    assert logged() == []
 
 
 def test_a_folder_is_text(logged, tmp_path):

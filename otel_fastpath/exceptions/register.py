@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching.declarations import Declarations
 from otel_fastpath.patching.feature import Feature, OwnMetric
-from otel_fastpath.settings import SAME
+from otel_fastpath.settings import SAME, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.patch import Row
     from otel_fastpath.settings import Config
 
+# The arguments of `defaults.Settings.parse`, in its order.
+_SETTINGS: Final = tuple(
+    Setting(name, loads_all=True)
+    for name in ("exceptions", "exceptions_skip", "exceptions_modules", "exceptions_limit")
+)
 _COUNTERS: Final = f"{__name__.rpartition('.')[0]}.counters"
 
 # Whether `instrument()` has started the counters; if not, the code of the service may have, by `exceptions.start`.
@@ -33,11 +38,12 @@ class _Exceptions(Feature):
             return
         is_same = settings.telemetry == SAME
         not_asked = f"telemetry={SAME}: counting exceptions was not asked for"
-        if is_same and not any(settings.exceptions) and not _is_loaded():
+        given = [settings.features[each.name] for each in _SETTINGS]
+        if is_same and not any(given) and not _is_loaded():
             _stop(not_asked)
             return
         counters = _load()
-        wanted = counters.Settings.parse(*settings.exceptions)
+        wanted = counters.Settings.parse(*given)
         if is_same and not wanted.asked:
             if not _is_on():
                 _stop(not_asked)
@@ -94,6 +100,7 @@ def _is_on() -> bool:
 
 FEATURE: Final = _Exceptions(
     "exceptions",
+    settings=_SETTINGS,
     own_parts=(
         Declarations("exceptions.boundaries", "sys"),
         Declarations("exceptions.server_spans", "opentelemetry.trace"),

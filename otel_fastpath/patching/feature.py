@@ -33,12 +33,14 @@ class Feature:
         name: Its name in the settings and in the status.
         parts: What is loaded while the process is instrumented, in this order, each part when it is needed.
         own_parts: The parts that `start` loads if the settings ask for them.
+        settings: The settings of its own, each a `Setting` of `otel_fastpath.settings`.
         without: The log message if `start` fails.
     """
 
     name: str
     parts: tuple[Declarations, ...] = ()
     own_parts: tuple[Declarations, ...] = ()
+    settings: tuple[Any, ...] = ()
     without: str = ""
 
     @property

@@ -12,7 +12,7 @@ import pytest
 
 from otel_fastpath import settings
 from otel_fastpath.__main__ import _parser
-from otel_fastpath.features import LIBRARIES
+from otel_fastpath.features import FEATURES, LIBRARIES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -145,7 +145,7 @@ def test_every_setting_has_a_row():
     page = (DOCS / "settings.md").read_text(encoding="utf-8")
     others = [path.read_text(encoding="utf-8") for path in DOCS.glob("*.md") if path.name != "settings.md"]
 
-    for name in settings._SETTINGS:
+    for name in [*settings._SETTINGS, *(each.name for feature in FEATURES for each in feature.settings)]:
         assert f"| `OTEL_FASTPATH_{name.upper()}` | `{name}` |" in page
     for name in settings._OF_THE_BUILD:
         assert f"| `{name}` |" in page

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from odd_values import ODD, ODD_IDS
 
 from otel_fastpath import settings as config
 from otel_fastpath.exceptions import Settings
 from otel_fastpath.exceptions.defaults import LIMIT, SKIPPED
+from otel_fastpath.exceptions.register import FEATURE
 
 
-def parsed(**variables):
-    """The settings of a process with these variables."""
-    environ = {f"OTEL_FASTPATH_{name}": value for name, value in variables.items()}
-    return Settings.parse(*config.from_env(environ).exceptions)
+def parsed(environ=None, /, *, loads_all=None, **keywords):
+    """The settings of a process with these variables and arguments."""
+    found = config.from_env(environ or {}, (), FEATURE.settings, **keywords)
+    assert loads_all is None or found.loads_all == loads_all
+    return Settings.parse(*found.features.values())
 
 
 def test_nothing_is_set():
@@ -33,12 +36,12 @@ def test_nothing_is_set():
 )
 def test_one_variable_says_what_is_counted(value, settings):
     """A mode, and what to count besides."""
-    assert parsed(EXCEPTIONS=value) == settings
+    assert parsed(exceptions=value) == settings
 
 
 def test_words_that_mean_nothing_are_reported(logged):
     """A misspelt word is one line that names the words there are; the others hold."""
-    assert parsed(EXCEPTIONS="handeld,code") == Settings(asked=True, code=True)
+    assert parsed(exceptions="handeld,code") == Settings(asked=True, code=True)
     (line,) = logged()
     assert "'handeld' is not valid; expected any of off, raised, handled, code, operations, python" in line
     assert "nearest: handled, " in line
@@ -55,31 +58,31 @@ def test_words_that_mean_nothing_are_reported(logged):
 )
 def test_the_types_to_skip(value, skip):
     """A list takes the default's place, or adds to it."""
-    assert parsed(EXCEPTIONS_SKIP=value).skip == skip
+    assert parsed(exceptions_skip=value).skip == skip
 
 
 @pytest.mark.parametrize(("value", "limit"), [("", LIMIT), ("50", 50), ("0", LIMIT), ("1000000", LIMIT), ("x", LIMIT)])
 def test_the_limit(value, limit, logged):
     """A number that cannot be is reported, and the default holds."""
-    assert parsed(EXCEPTIONS_LIMIT=value).limit == limit
+    assert parsed(exceptions_limit=value).limit == limit
     assert len(logged()) == (value in {"0", "1000000", "x"})
 
 
 def test_modules():
     """Modules are a list of names."""
-    assert parsed(EXCEPTIONS_MODULES="mine, shop").modules == ("mine", "shop")
+    assert parsed(exceptions_modules="mine, shop").modules == ("mine", "shop")
 
 
 def test_keywords_come_before_variables(logged):
     """`instrument(exceptions=..., exceptions_skip=[...])` says the same, and lists may be lists."""
-    given = config.from_env(
+    found = parsed(
         {"OTEL_FASTPATH_EXCEPTIONS": "off"},
         exceptions=["handled", "code"],
         exceptions_skip={"KeyError"},
         exceptions_modules=("mine",),
         exceptions_limit=7,
     )
-    assert Settings.parse(*given.exceptions) == Settings(
+    assert found == Settings(
         mode="handled", asked=True, code=True, skip=frozenset({"KeyError"}), modules=("mine",), limit=7
     )
     assert logged() == []
@@ -97,4 +100,12 @@ def test_names_beside_a_value_of_another_kind_hold(logged):
     assert Settings.parse(["code", 3], ["KeyError", None]) == Settings(
         asked=True, code=True, skip=frozenset({"KeyError"})
     )
+    assert len(logged()) == 2
+
+
+@pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
+def test_a_value_of_any_class_is_ignored_alone(logged, value):
+    """Also one that cannot be compared, or asked whether it is true."""
+    found = parsed(loads_all=True, exceptions=value, exceptions_limit=value)
+    assert (found.mode, found.limit) == (Settings().mode, Settings().limit)
     assert len(logged()) == 2
