@@ -17,7 +17,7 @@ from examples.demo.services import BIN, DISABLED, INSTRUMENT, TELEMETRY, start_s
 
 HERE = Path(__file__).parent
 # Celery and what else is not in the project's environment: `make profile-truth` installs it here.
-PACKAGES = HERE.parents[1] / "build" / "profile-truth" / "packages"
+PACKAGES = HERE.parents[2] / "build" / "profile-truth" / "packages"
 GUNICORN = {"django": ("sync",), "wsgi": ("sync",), "pool": ("sync",), "requests": ("sync",)}
 THREADS = ("gthread", "--threads", "8")
 KINDS = ("django", "django-threads", "flask", "wsgi", "pool", "requests", "asgi-wsgi", "celery", "celery-threads")

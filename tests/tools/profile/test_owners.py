@@ -207,6 +207,21 @@ def test_a_compiled_function_that_cannot_have_been_called_is_left_out(tmp_path):
     assert owners_at(1) == [True]
 
 
+def test_what_another_module_made_is_no_compiled_function(tmp_path):
+    """As `json.decoder` calls its scanner, whose C frames may have such leftovers, too; what was given may be one."""
+    path = tmp_path / "decoder.py"
+    text = "class Decoder:\n def __init__(self, app):\n  self.scan, self.app = scanner.make(self), app\n"
+    path.write_text(f"{text} def decode(self):\n  self.scan(1)\n  self.app(1)\n", encoding="utf-8")
+    compiled = Frame("otel_fastpath.trace.spans.ending", "(compiled)", "", 0, 0)
+
+    def owners_at(line):
+        caller = Frame("decoder", "decode", str(path), 4, line)
+        return [each.is_telemetry for each in samples([recording(caller, compiled, compiled=["end"])])]
+
+    assert owners_at(5) == [False]
+    assert owners_at(6) == [True]
+
+
 def test_the_compiled_core_owns_its_samples():
     """A compiled function has no frame: the sample ends with one that stands for its module."""
     compiled = Frame("otel_fastpath.trace.spans.span", "(compiled)", "", 0, 0)

@@ -19,7 +19,7 @@ import pytest
 from otel_fastpath.profile import ProfileError, profiling
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer of CPU time")
-# A module whose function `spend` uses CPU time, under the name that it is given. What it calls is its own: a clock that it
+# A module whose function `spend` uses CPU time, under the name that it is given. It has a clock of its own: one that it
 # was given would be the application's.
 SPENDING = """
 from time import thread_time

@@ -36,11 +36,13 @@ class _Module(NamedTuple):
             whether it calls that there or iterates over it.
         bodies: The first line of each function -> the first line of its body.
         names: A line -> the names of what is called there.
+        made: Attributes that hold what a function of another module made, such as `json`'s scanner.
     """
 
     calls: dict[int, list[tuple[int, int, bool]]]
     bodies: dict[int, int]
     names: dict[int, set[str]]
+    made: set[str]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -77,13 +79,15 @@ def may_call(file: str, first_line: int, line: int, names: Collection[str]) -> b
     module = _module(file)
     called = module.names.get(line, set())
     is_unknown = line == first_line or not module.names
-    return is_unknown or not called.isdisjoint(names) or passes_on(file, first_line, line)
+    if is_unknown or not called.isdisjoint(names):
+        return True
+    return not called <= module.made and passes_on(file, first_line, line)
 
 
 @functools.lru_cache(maxsize=512)
 def _module(file: str) -> _Module:
     tree = tree_of(file)
-    module = _Module({}, {}, {})
+    module = _Module({}, {}, {}, set())
     _note_names(tree, module)
     stored = frozenset(_stored(tree))
     _walk(tree, _CallScope(frozenset(), frozenset(), stored), module, in_class=False)
@@ -191,10 +195,22 @@ def _walk(node: ast.AST, scope: _CallScope, module: _Module, *, in_class: bool) 
                 for each in _own(child)
                 if inner.is_passing(each)
             )
+            module.made.update(_made(child, inner))
             # Functions inside of it see all of its variables, whatever it made them of.
             _walk(child, inner._replace(held=(inner.held | _variables(child)) - own), module, in_class=False)
         else:
             _walk(child, scope, module, in_class=in_class or isinstance(child, ast.ClassDef))
+
+
+def _made(function: _Function, scope: _CallScope) -> Iterator[str]:
+    """The attributes of its own object that a function sets to what it calls, if that was not given to it."""
+    for target, value in _assignments(function):
+        if isinstance(target, ast.Attribute) and isinstance(value, ast.Call) and not scope.holds(value):
+            root: ast.expr = value.func
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id not in scope.held | scope.own:
+                yield target.attr
 
 
 def _note_names(tree: ast.AST, module: _Module) -> None:
