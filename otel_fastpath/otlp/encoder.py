@@ -24,7 +24,7 @@ from otel_fastpath.lazy import Lazy
 from otel_fastpath.otlp.trace_requests import resolve, varint
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import Cache
-from otel_fastpath.trace.spans.recorded import EventState, ReadOnlyState, Recorded, share_containers
+from otel_fastpath.trace.spans.recorded import EventState, SpanState, share_containers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,8 +219,7 @@ class EncodedSpans:
         self._turn()
 
     def _fast_span(self, span: Any) -> bytes:
-        if isinstance(span, ReadOnlyState):
-            share_containers(span)
+        share_containers(span)
         attributes, dropped = span.attribute_store, 0
         if span.bounded_attributes is not None:
             attributes, dropped = _held(span.bounded_attributes)
@@ -367,7 +366,7 @@ def encode(spans: list[Any], at: int, groups: dict[tuple[int, int], EncodedSpans
     try:
         while at < len(spans):
             span = spans[at]
-            is_fast = isinstance(span, Recorded)
+            is_fast = isinstance(span, SpanState)
             if not is_fast and type(span) is not ReadableSpan:
                 return ~at
             out = groups.get((id(span._resource), id(span._instrumentation_scope)))

@@ -15,7 +15,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memmove
 
 from otel_fastpath.logs.records.record_c cimport RecordState
-from otel_fastpath.trace.spans.recorded_c cimport EventState, ReadOnlyState, Recorded, share_containers
+from otel_fastpath.trace.spans.recorded_c cimport EventState, SpanState, share_containers
 
 from collections import OrderedDict
 from types import MappingProxyType
@@ -138,8 +138,8 @@ def encode(list spans, Py_ssize_t at, dict groups):
     try:
         while at < PyList_GET_SIZE(spans):
             span = <object>PyList_GET_ITEM(spans, at)
-            if isinstance(span, Recorded):
-                own_resource, own_scope = (<Recorded>span)._resource, (<Recorded>span)._instrumentation_scope
+            if isinstance(span, SpanState):
+                own_resource, own_scope = (<SpanState>span)._resource, (<SpanState>span)._instrumentation_scope
             elif type(span) is _ReadableSpan:
                 own_resource, own_scope = span._resource, span._instrumentation_scope
             else:
@@ -151,7 +151,7 @@ def encode(list spans, Py_ssize_t at, dict groups):
                     return at
             mark = out.used
             out.next_turn = mark + left
-            result = _put_fast_span(out, span) if isinstance(span, Recorded) else _put_readable_span(out, span)
+            result = _put_fast_span(out, span) if isinstance(span, SpanState) else _put_readable_span(out, span)
             if result == LEAVE:
                 break
             at += 1
@@ -181,19 +181,18 @@ include "encoder_metrics.pxi"
 include "encoder_logs.pxi"
 
 
-cdef int _put_fast_span(EncodedSpans out, Recorded span) except -1:
+cdef int _put_fast_span(EncodedSpans out, SpanState span) except -1:
     """A span of the fast path, from its state."""
     cdef Py_ssize_t begin = _open(out, 0x12, 2)
     cdef uint64_t dropped = 0, dropped_events = 0
     cdef object attributes, events, links
-    if isinstance(span, ReadOnlyState):
-        share_containers(span)
+    share_containers(span)
     # Another thread may give the span its containers now.
     with cython.critical_section(span):
         attributes = span.bounded_attributes
         events = span.event_store if span.bounded_events is None else span.bounded_events
         links = span.bounded_links
-    context = Recorded.span_context(span)
+    context = SpanState.span_context(span)
     if _put_head(out, context, span._parent, span._name, span._kind, span._start_time, span._end_time) == LEAVE:
         return LEAVE
     if attributes is None:

@@ -18,7 +18,7 @@ from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.current_context import attach_value, detach, restore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.identity import INVALID
-from otel_fastpath.trace.spans.recorded import Recorded
+from otel_fastpath.trace.spans.recorded import SpanState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
 
     def on_end(self: SimpleSpanProcessor, span: ReadableSpan) -> None:
         try:
-            if isinstance(span, Recorded) and not is_inert(switch) and _try_export(self, span, counts_first):
+            if isinstance(span, SpanState) and not is_inert(switch) and _try_export(self, span, counts_first):
                 return
         except Exception as fault:
             # The span may be exported already.
@@ -56,7 +56,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, on_end, switch)
 
 
-def _try_export(processor: SimpleSpanProcessor, span: Recorded, counts_first: bool) -> bool:
+def _try_export(processor: SimpleSpanProcessor, span: SpanState, counts_first: bool) -> bool:
     """Export an ended span; False if stock's method must do it."""
     try:
         if span.trace_flags >= INVALID or not _exporting.hold():
@@ -88,7 +88,7 @@ def _try_export(processor: SimpleSpanProcessor, span: Recorded, counts_first: bo
     return True
 
 
-def _export(processor: SimpleSpanProcessor, span: Recorded) -> Exception | None:
+def _export(processor: SimpleSpanProcessor, span: SpanState) -> Exception | None:
     """Export the span; return the error if the exporter failed, which is logged as by stock."""
     try:
         processor.span_exporter.export((span,))  # type: ignore[arg-type]  # a `ReadableSpan` by its class in `span_classes`

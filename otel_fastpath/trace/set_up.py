@@ -69,8 +69,6 @@ def _ready(core: str) -> Ready:
     from otel_fastpath.trace.spans import containers, span_classes  # noqa: PLC0415  # see above
 
     recorded, plans = hot.trace_spans_recorded, hot.trace_planning_plan
-    escapes = hot.trace_spans_events.try_record_escape
-    span_class, read_only_class = span_classes.make_span_classes(recorded, escapes)
     parts = processor_routes.SpanCore(
         plan=plans.TracerPlan,
         copy_for=plans.copy_for,
@@ -78,8 +76,8 @@ def _ready(core: str) -> Ready:
         store=hot.patching_plans.PlanStore,
         batch=plans.ProcessorQueue,
         batch_of=hot.trace_spans_ending.batch_of,
-        span_class=span_class,
-        read_only_class=read_only_class,
+        span_class=span_classes.make_span_class(recorded, hot.trace_spans_events.try_record_escape),
+        read_only_class=span_classes.make_readable_class(recorded),
         dropped_class=span_classes.make_dropped_class(hot.trace_spans_identity.Dropped),
         event_class=containers.make_event_class(recorded.EventState),
     )

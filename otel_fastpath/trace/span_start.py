@@ -157,7 +157,7 @@ def _start_span(
     span.plan, span._kind, span._parent, span._record_end_metrics = plan, kind, parent, metrics
     span._resource, span._instrumentation_scope, span._status = plan.resource, plan.scope, _UNSET
     span.bounded_attributes = span.bounded_events = span.bounded_links = None
-    span._end_time = span.event_store = span.lock = None
+    span._end_time = span.event_store = span.lock = span.origin = None
     if attributes is None:
         kept = {}
     else:

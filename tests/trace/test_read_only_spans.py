@@ -160,3 +160,13 @@ def test_other_code_that_creates_one_of_its_class_gets_one_of_stock(instrumented
 
     dropped = TracerProvider(sampler=ALWAYS_OFF).get_tracer("tests").start_span("dropped")
     assert type(dropped)(context).get_span_context() is context
+
+
+def test_a_span_is_made_of_nine_classes(instrumented):
+    """With its read-only copy, one that is dropped, and its events: a newcomer has to know no more."""
+    del instrumented
+    readable, span = ended()
+    dropped = TracerProvider(sampler=ALWAYS_OFF).get_tracer("tests").start_span("order")
+    kinds = {kind for made in (span, readable, dropped, readable.events[0]) for kind in type(made).__mro__}
+
+    assert len({kind for kind in kinds if kind.__module__.startswith("otel_fastpath.")}) == 9

@@ -19,7 +19,7 @@ from otel_fastpath.patching.plans import PlanStore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.planning.plan import ProcessorQueue, enqueue
 from otel_fastpath.trace.spans.identity import INVALID, REPLACED
-from otel_fastpath.trace.spans.recorded import Recorded, SpanState, read_only_copy
+from otel_fastpath.trace.spans.recorded import SpanState, read_only_copy
 from otel_fastpath.trace.spans.span import make_room
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
 
     def on_end(self: BatchSpanProcessor, span: ReadableSpan) -> None:
         try:
-            if isinstance(span, Recorded) and not is_inert(switch) and _try_queue(self, span):
+            if isinstance(span, SpanState) and not is_inert(switch) and _try_queue(self, span):
                 return
         except Exception as error:
             faults.absorb("BatchSpanProcessor.on_end", error)
@@ -138,7 +138,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, on_end, switch)
 
 
-def _try_queue(processor: BatchSpanProcessor, span: Recorded) -> bool:
+def _try_queue(processor: BatchSpanProcessor, span: SpanState) -> bool:
     """Queue an ended span; False if stock's method must do it."""
     if span.trace_flags >= INVALID:
         return False

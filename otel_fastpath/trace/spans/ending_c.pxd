@@ -3,7 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue, TracerPlan
-from otel_fastpath.trace.spans.recorded_c cimport Recorded, SpanState
+from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
 cdef dict _sdk_globals
 cdef object BATCH
@@ -15,13 +15,13 @@ cdef int _ANNOUNCED
 
 cdef bint try_end_at_once(SpanState span) except -1
 
-@cython.locals(done=cython.int, sent=cython.int, plan=TracerPlan, ended=Recorded, is_planned=cython.bint)
+@cython.locals(done=cython.int, sent=cython.int, plan=TracerPlan, ended=SpanState, is_planned=cython.bint)
 cdef bint _try_end(SpanState span, object end_time) except -1
 
 cdef bint _try_set_end_time(SpanState span, object now) except -1
 
 @cython.locals(batch=ProcessorQueue)
-cdef bint _try_queue(object processor, Recorded span) except -1
+cdef bint _try_queue(object processor, SpanState span) except -1
 
 @cython.locals(fields=dict, batch=ProcessorQueue)
 cpdef ProcessorQueue batch_of(object processor)

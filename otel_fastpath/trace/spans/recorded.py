@@ -46,10 +46,12 @@ class EventState:
     limits: SpanLimits
 
 
-class Recorded(Identity):
-    """The recorded part of a span. Combined with `opentelemetry.sdk.trace.ReadableSpan` in `span_classes`.
+class SpanState(Identity):
+    """The recorded part of a span, or of its read-only copy. Combined with stock's classes in `span_classes`.
 
     A `bounded_*` attribute is None until stock's own container is needed, which then holds the data of the store.
+    `lock` is None until stock's own code is called, which holds it from checking the end time until its change.
+    `origin` is None; of a copy, it is the span. The two share the containers, also those that are created later.
     """
 
     __slots__ = (
@@ -58,7 +60,10 @@ class Recorded(Identity):
         "_kind",
         "_name",
         "_parent",
+        "_record_end_metrics",
+        "_record_exception",
         "_resource",
+        "_set_status_on_exception",
         "_start_time",
         "_status",
         "attribute_store",
@@ -66,6 +71,8 @@ class Recorded(Identity):
         "bounded_events",
         "bounded_links",
         "event_store",
+        "lock",
+        "origin",
         "plan",
     )
     _end_time: int | None
@@ -73,7 +80,10 @@ class Recorded(Identity):
     _kind: SpanKind
     _name: str
     _parent: SpanContext | None
+    _record_end_metrics: Callable[[], None] | None
+    _record_exception: bool
     _resource: Resource
+    _set_status_on_exception: bool
     _start_time: int | None
     _status: Status
     attribute_store: dict[str, object]
@@ -81,34 +91,13 @@ class Recorded(Identity):
     bounded_events: BoundedList[Event] | None
     bounded_links: BoundedList[Link] | None
     event_store: list[EventState] | None
+    lock: AbstractContextManager[object] | None
+    origin: SpanState | None
     plan: plans.TracerPlan
 
 
-class SpanState(Recorded):
-    """A span that records. Combined with `opentelemetry.sdk.trace._Span` in `span_classes`.
-
-    `lock` is None until stock's own code is called, which holds it from checking the end time until its change.
-    """
-
-    __slots__ = ("_record_end_metrics", "_record_exception", "_set_status_on_exception", "lock")
-    _record_end_metrics: Callable[[], None] | None
-    _record_exception: bool
-    _set_status_on_exception: bool
-    lock: AbstractContextManager[object] | None
-
-
-class ReadOnlyState(Recorded):
-    """A span as it was when it ended. Combined with `opentelemetry.sdk.trace.ReadableSpan` in `span_classes`.
-
-    `origin` is the span; the two share the containers, also those that are created later.
-    """
-
-    __slots__ = ("origin",)
-    origin: SpanState
-
-
 @critical_section
-def read_only_copy(span: SpanState, kind: type[ReadOnlyState]) -> ReadOnlyState:
+def read_only_copy(span: SpanState, kind: type[SpanState]) -> SpanState:
     """The span as it is now, as an instance of this class."""
     copy = new_instance(kind)
     copy.origin = span
@@ -126,13 +115,14 @@ def read_only_copy(span: SpanState, kind: type[ReadOnlyState]) -> ReadOnlyState:
     return copy
 
 
-def share_containers(copy: ReadOnlyState) -> None:
-    """Give the copy the containers that its span has got since; they hold the same data."""
-    _share(copy, copy.origin)
+def share_containers(span: SpanState) -> None:
+    """Give a copy the containers that its span has got since; they hold the same data."""
+    if span.origin is not None:
+        _share(span, span.origin)
 
 
 @critical_section
-def _share(copy: ReadOnlyState, origin: SpanState) -> None:
+def _share(copy: SpanState, origin: SpanState) -> None:
     # The other span is looked at in a section of its own; what it has then, it keeps.
     if copy.bounded_attributes is None:
         copy.bounded_attributes = _bounded_attributes(origin, copy.attribute_store)
@@ -157,7 +147,7 @@ def _bounded_links(span: SpanState) -> BoundedList[Link] | None:
     return span.bounded_links
 
 
-def attributes_of(span: Recorded) -> object:
+def attributes_of(span: SpanState) -> object:
     """The attributes of a span, as `ReadableSpan.attributes` shows them."""
     try:
         shown = _shown(span)
@@ -168,25 +158,25 @@ def attributes_of(span: Recorded) -> object:
 
 
 @critical_section
-def _final_store(span: Recorded) -> dict[str, object] | None:
+def _final_store(span: SpanState) -> dict[str, object] | None:
     """The attributes of a span that has ended, unless stock's container has them."""
     return span.attribute_store if span._end_time is not None and span.bounded_attributes is None else None
 
 
 @critical_section
-def copied_attributes(span: Recorded) -> dict[str, object]:
+def copied_attributes(span: SpanState) -> dict[str, object]:
     """A copy of the attributes that are stored now."""
     return copied(span.attribute_store)
 
 
 @critical_section
-def copied_events(span: Recorded) -> tuple[EventState, ...]:
+def copied_events(span: SpanState) -> tuple[EventState, ...]:
     """The events that are stored now."""
     return tuple(span.event_store or ())
 
 
 @critical_section
-def stored_attribute(span: Recorded, key: str) -> object:
+def stored_attribute(span: SpanState, key: str) -> object:
     """The value that is stored under the key now.
 
     Raises:
@@ -196,7 +186,7 @@ def stored_attribute(span: Recorded, key: str) -> object:
 
 
 @critical_section
-def replace_attribute(span: Recorded, key: str, value: object, made: object) -> None:
+def replace_attribute(span: SpanState, key: str, value: object, made: object) -> None:
     """Store another value under the key, or `DROPPED`: nothing; unless the key has got a new value meanwhile."""
     store = span.attribute_store
     if get_item(store, key) is not value:
@@ -208,7 +198,7 @@ def replace_attribute(span: Recorded, key: str, value: object, made: object) -> 
 
 
 @critical_section
-def publish_attributes(span: Recorded, bounded: Any, is_filled: bool) -> Any:
+def publish_attributes(span: SpanState, bounded: Any, is_filled: bool) -> Any:
     """Give the span stock's container, unless it has one; return the one that it has."""
     if span.bounded_attributes is None:
         if not is_filled:
@@ -218,9 +208,8 @@ def publish_attributes(span: Recorded, bounded: Any, is_filled: bool) -> Any:
     return span.bounded_attributes
 
 
-def _shown(span: Recorded) -> object:
-    if isinstance(span, ReadOnlyState):
-        share_containers(span)
+def _shown(span: SpanState) -> object:
+    share_containers(span)
     store = _final_store(span) if _showing.hold() else None
     if store is not None:
         for value in store.values():

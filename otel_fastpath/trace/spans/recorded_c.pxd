@@ -14,13 +14,16 @@ cdef class EventState:
     cdef public object bounded_attributes
     cdef public object limits
 
-cdef class Recorded(Identity):
+cdef class SpanState(Identity):
     cdef public object _end_time
     cdef public object _instrumentation_scope
     cdef public object _kind
     cdef public object _name
     cdef public object _parent
+    cdef public object _record_end_metrics
+    cdef public object _record_exception
     cdef public object _resource
+    cdef public object _set_status_on_exception
     cdef public object _start_time
     cdef public object _status
     cdef public dict attribute_store
@@ -28,23 +31,16 @@ cdef class Recorded(Identity):
     cdef public object bounded_events
     cdef public object bounded_links
     cdef public list event_store
+    cdef public object lock
+    cdef public SpanState origin
     cdef public TracerPlan plan
 
-cdef class SpanState(Recorded):
-    cdef public object _record_end_metrics
-    cdef public object _record_exception
-    cdef public object _set_status_on_exception
-    cdef public object lock
+@cython.locals(copy=SpanState)
+cpdef SpanState read_only_copy(SpanState span, object kind)
 
-cdef class ReadOnlyState(Recorded):
-    cdef public SpanState origin
+cpdef share_containers(SpanState span)
 
-@cython.locals(copy=ReadOnlyState)
-cpdef ReadOnlyState read_only_copy(SpanState span, object kind)
-
-cpdef share_containers(ReadOnlyState copy)
-
-cdef _share(ReadOnlyState copy, SpanState origin)
+cdef _share(SpanState copy, SpanState origin)
 
 cdef _bounded_attributes(SpanState span, dict store)
 
@@ -52,20 +48,20 @@ cdef _bounded_events(SpanState span, list store)
 
 cdef _bounded_links(SpanState span)
 
-cdef dict _final_store(Recorded span)
+cdef dict _final_store(SpanState span)
 
-cpdef dict copied_attributes(Recorded span)
+cpdef dict copied_attributes(SpanState span)
 
-cpdef tuple copied_events(Recorded span)
+cpdef tuple copied_events(SpanState span)
 
-cpdef stored_attribute(Recorded span, object key)
-
-@cython.locals(store=dict)
-cpdef replace_attribute(Recorded span, object key, object value, object made)
-
-cpdef publish_attributes(Recorded span, object bounded, bint is_filled)
-
-cpdef attributes_of(Recorded span)
+cpdef stored_attribute(SpanState span, object key)
 
 @cython.locals(store=dict)
-cdef _shown(Recorded span)
+cpdef replace_attribute(SpanState span, object key, object value, object made)
+
+cpdef publish_attributes(SpanState span, object bounded, bint is_filled)
+
+cpdef attributes_of(SpanState span)
+
+@cython.locals(store=dict)
+cdef _shown(SpanState span)

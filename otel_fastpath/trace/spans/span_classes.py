@@ -39,6 +39,11 @@ _attributes_of_stock = as_defined(ReadableSpan, "attributes")
 _stock_events: Any = ReadableSpan.events.fget
 _stock_links: Any = ReadableSpan.links.fget
 _stock_readable_span: Any = _Span._readable_span
+# Functions of the module `recorded` that are methods of both classes.
+_METHODS = (
+    *("copied_attributes", "copied_events", "stored_attribute"),
+    *("publish_attributes", "replace_attribute", "share_containers"),
+)
 
 
 class _StockProperty:
@@ -241,65 +246,50 @@ class ReadableSpanMethods:
         return readable.__reduce_ex__(protocol)
 
 
-class SpanMethods(ReadableSpanMethods):
-    """The further attributes of stock's `_Span`."""
+def _get_lock(span: Any) -> Any:
+    try:
+        if span.lock is None:
+            # Reentrant: stock logs and cleans values while holding it, and that code may use this span again.
+            span.lock = first(span, "lock", threading.RLock())
+    except Exception as error:
+        faults.absorb_any("Span", error)
+        span.lock = threading.RLock()
+    return span.lock
 
-    __slots__ = ()
 
-    def share_containers(self) -> None:
-        """Do nothing: the containers are its own."""
+def _end_further(span: Any, measures: bool, announces: bool, sent: int) -> None:
+    """Complete the end of the span as stock does, after a fault of ours; nothing is done twice.
 
-    _limits = _FromPlan("limits")
-    _sampler = _FromPlan("sampler")
-    _span_processor = _FromPlan("processor")
-    _trace_config = None
+    Args:
+        span: The span.
+        measures: Whether the metric of ended spans is still to be recorded.
+        announces: Whether `_on_ending` of the processors is still to be called.
+        sent: To how many of the plan's processors the span was sent.
+    """
+    if measures and span._record_end_metrics is not None:
+        span._record_end_metrics()
+    if announces:
+        span._span_processor._on_ending(span)
+    readable = span._readable_span()
+    for receiver in span.plan.on_end[sent:]:
+        receiver.on_end(readable)
 
-    @property
-    def _lock(self) -> Any:
-        try:
-            if self.lock is None:
-                # Reentrant: stock logs and cleans values while holding it, and that code may use this span again.
-                self.lock = first(self, "lock", threading.RLock())
-        except Exception as error:
-            faults.absorb_any("Span", error)
-            self.lock = threading.RLock()
-        return self.lock
 
-    @_lock.setter
-    def _lock(self, value: Any) -> None:
-        self.lock = value
-
-    def _end_further(self, measures: bool, announces: bool, sent: int) -> None:
-        """Complete the end of the span as stock does, after a fault of ours; nothing is done twice.
-
-        Args:
-            measures: Whether the metric of ended spans is still to be recorded.
-            announces: Whether `_on_ending` of the processors is still to be called.
-            sent: To how many of the plan's processors the span was sent.
-        """
-        if measures and self._record_end_metrics is not None:
-            self._record_end_metrics()
-        if announces:
-            self._span_processor._on_ending(self)
-        readable = self._readable_span()
-        for receiver in self.plan.on_end[sent:]:
-            receiver.on_end(readable)
-
-    def drop_surplus(self) -> None:
-        """Drop the oldest attributes beyond the limit, which threads can exceed by setting some at the same time."""
-        try:
-            bounded, dropped = self._attributes, []
-            with bounded._lock:
-                kept, most = bounded._dict, bounded.maxlen
-                while most is not None and len(kept) > most:
-                    # Kept until the lock is released: freeing a value may run arbitrary code.
-                    dropped.append(kept.pop(next(iter(kept))))
-                    bounded.dropped += 1
-            # Creating the container drops and counts surplus events.
-            _ = self._events
-        except Exception as error:
-            # Nothing that was set or added is lost.
-            faults.absorb_any("Span", error)
+def _drop_surplus(span: Any) -> None:
+    """Drop the oldest attributes beyond the limit, which threads can exceed by setting some at the same time."""
+    try:
+        bounded, dropped = span._attributes, []
+        with bounded._lock:
+            kept, most = bounded._dict, bounded.maxlen
+            while most is not None and len(kept) > most:
+                # Kept until the lock is released: freeing a value may run arbitrary code.
+                dropped.append(kept.pop(next(iter(kept))))
+                bounded.dropped += 1
+        # Creating the container drops and counts surplus events.
+        _ = span._events
+    except Exception as error:
+        # Nothing that was set or added is lost.
+        faults.absorb_any("Span", error)
 
 
 class _CreatesStock(ABCMeta):
@@ -311,72 +301,81 @@ class _CreatesStock(ABCMeta):
         return cls._stock(*args, **kwargs)
 
 
-class ReadOnlySpanMethods(ReadableSpanMethods):
-    """Shares the containers of the span that was copied, unless its fields were set since."""
-
-    __slots__ = ()
-
-    def _bound_attributes(self, attributes: Any) -> Any:
-        origin = self.origin
-        if origin.attribute_store is not self.attribute_store or origin._end_time is None:
-            return super()._bound_attributes(attributes)
-        self.bounded_attributes = shared = origin._attributes
-        return shared
-
-    @property
-    def _events(self) -> Any:
-        origin = self.origin
-        if self.bounded_events is None and origin.event_store is self.event_store and origin._end_time is not None:
-            self.bounded_events = origin._events
-        return super()._events
-
-    @_events.setter
-    def _events(self, value: Any) -> None:
-        self.bounded_events = value
-
-    @property
-    def _links(self) -> Any:
-        if self.bounded_links is None and self.origin._end_time is not None:
-            self.bounded_links = self.origin._links
-        return super()._links
-
-    @_links.setter
-    def _links(self, value: Any) -> None:
-        self.bounded_links = value
-
-
-def make_span_classes(recorded: Any, records_escape: Any) -> tuple[type, type]:
-    """Make the class of recording spans, which inherits from stock's `_Span`, and that of their read-only copies.
+def make_span_class(recorded: Any, records_escape: Any) -> type:
+    """Make the class of recording spans, which inherits from stock's `_Span`.
 
     Args:
         recorded: The module `recorded`.
         records_escape: The function `events.try_record_escape`.
     """
 
-    class FastSpan(recorded.SpanState, SpanMethods, _Span, metaclass=_CreatesStock):
+    class FastSpan(recorded.SpanState, ReadableSpanMethods, _Span, metaclass=_CreatesStock):
         """An `opentelemetry.sdk.trace.Span` as the fast path records it."""
 
         _stock = _Span
         _is_escape_recorded = records_escape
-        copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
-        copied_events, publish_attributes = recorded.copied_events, recorded.publish_attributes
-        replace_attribute = recorded.replace_attribute
-        attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
+        _limits = _FromPlan("limits")
+        _lock = property(_get_lock, lambda span, value: setattr(span, "lock", value))
+        _sampler = _FromPlan("sampler")
+        _span_processor = _FromPlan("processor")
+        _trace_config = None
+        _end_further, drop_surplus = _end_further, _drop_surplus
 
-    class FastReadableSpan(recorded.ReadOnlyState, ReadOnlySpanMethods, ReadableSpan, metaclass=_CreatesStock):
+    return _shown_as(_Span, FastSpan, recorded)
+
+
+def make_readable_class(recorded: Any) -> type:
+    """Make the class of read-only copies of spans, which inherits from stock's `ReadableSpan`.
+
+    A copy shares the containers of its span, unless its fields were set since.
+
+    Args:
+        recorded: The module `recorded`.
+    """
+
+    class FastReadableSpan(recorded.SpanState, ReadableSpanMethods, ReadableSpan, metaclass=_CreatesStock):
         """An `opentelemetry.sdk.trace.ReadableSpan` as the fast path creates it."""
 
         _stock = ReadableSpan
-        copied_attributes, stored_attribute = recorded.copied_attributes, recorded.stored_attribute
-        copied_events, publish_attributes = recorded.copied_events, recorded.publish_attributes
-        replace_attribute = recorded.replace_attribute
-        share_containers = recorded.share_containers
-        attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
 
-    # Shown by repr(), and checked by code that looks at the name of a span's class.
-    FastSpan.__name__ = FastSpan.__qualname__ = _Span.__name__
-    FastReadableSpan.__name__ = FastReadableSpan.__qualname__ = ReadableSpan.__name__
-    return FastSpan, FastReadableSpan
+        def _bound_attributes(self, attributes: Any) -> Any:
+            origin = self.origin
+            if origin.attribute_store is not self.attribute_store or origin._end_time is None:
+                return super()._bound_attributes(attributes)
+            self.bounded_attributes = shared = origin._attributes
+            return shared
+
+        @property
+        def _events(self) -> Any:
+            origin = self.origin
+            if self.bounded_events is None and origin.event_store is self.event_store and origin._end_time is not None:
+                self.bounded_events = origin._events
+            return super()._events
+
+        @_events.setter
+        def _events(self, value: Any) -> None:
+            self.bounded_events = value
+
+        @property
+        def _links(self) -> Any:
+            if self.bounded_links is None and self.origin._end_time is not None:
+                self.bounded_links = self.origin._links
+            return super()._links
+
+        @_links.setter
+        def _links(self, value: Any) -> None:
+            self.bounded_links = value
+
+    return _shown_as(ReadableSpan, FastReadableSpan, recorded)
+
+
+def _shown_as(stock: type, made: Any, recorded: Any) -> type:
+    """Give a class what the module `recorded` has for it, and the name that repr() and other code look at."""
+    for name in _METHODS:
+        setattr(made, name, getattr(recorded, name))
+    made.attributes = property(recorded.attributes_of, doc=ReadableSpan.attributes.__doc__)
+    made.__name__ = made.__qualname__ = stock.__name__
+    return made  # type: ignore[no-any-return]
 
 
 def make_dropped_class(identity: type) -> type:
