@@ -216,6 +216,8 @@ class Alarmed(Interrupted):
         before = self.hits.total()
         self.open.spans.clear()
         self.host = AlarmedHost(self.alarm, self._delay_of, self._judge)
+        # What an earlier run did not give back may be waited for anywhere.
+        self.alarm.disarm()
         try:
             self.workload.run(self.host)
         except (Limit, asyncio.CancelledError):
