@@ -187,7 +187,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
         except ImportError as error:
             reason = f"the {settings.core} core was asked for and cannot be imported ({error})"
             setting = config.title("core")
-            wrong_settings.tell(setting, settings.core, f"py: {reason}", "Nothing is patched.", level=logging.ERROR)
+            wrong_settings.report(setting, settings.core, f"py: {reason}", "Nothing is patched.", level=logging.ERROR)
             return lambda _name: reason
         return settings.off
 

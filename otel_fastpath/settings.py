@@ -121,7 +121,9 @@ class Config:
         names = tuple(known())
         unknown = {pattern for pattern in self.disabled if not any(fnmatchcase(name, pattern) for name in names)}
         for pattern in sorted(unknown):
-            wrong_settings.tell(title("disabled"), pattern, "the name of a patch, or a pattern of names", allowed=names)
+            wrong_settings.report(
+                title("disabled"), pattern, "the name of a patch, or a pattern of names", allowed=names
+            )
         return replace(self, disabled=self.disabled - unknown)
 
 
@@ -275,10 +277,10 @@ def _any_of(words: Iterable[str]) -> str:
 def _report_unknown(environ: Mapping[str, str], keywords: Mapping[str, Any], known: Mapping[str, str]) -> None:
     expected = "the name of a setting"
     for name in sorted(keywords.keys() - known.keys() - _OF_OTHERS):
-        wrong_settings.tell("instrument(...)", name, expected, allowed=known)
+        wrong_settings.report("instrument(...)", name, expected, allowed=known)
     ours = {name for name in environ if name.upper().startswith(_PREFIX)}
     for name in sorted(ours - {*known.values(), _LAZY} - _OF_THE_BUILD):
-        wrong_settings.tell("environment", name, expected, allowed=(*known.values(), _LAZY))
+        wrong_settings.report("environment", name, expected, allowed=(*known.values(), _LAZY))
 
 
 def _report_misspelt(environ: Mapping[str, str]) -> None:
@@ -286,7 +288,7 @@ def _report_misspelt(environ: Mapping[str, str]) -> None:
     variable = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
     for name in sorted(_listed(environ, variable) - {ENTRY_POINT}):
         if ENTRY_POINT in "".join(filter(str.isalpha, name.lower())):
-            wrong_settings.tell(variable, name, f"{ENTRY_POINT}, which is the name of otel-fastpath there")
+            wrong_settings.report(variable, name, f"{ENTRY_POINT}, which is the name of otel-fastpath there")
 
 
 def _names(setting: str, value: Any) -> frozenset[str]:
@@ -299,7 +301,7 @@ def _word(setting: str, value: Any, words: Sequence[str], expected: str, effect:
     if asked in words:
         return str(asked)
     if asked != "":
-        wrong_settings.tell(setting, value, expected, effect, allowed=words)
+        wrong_settings.report(setting, value, expected, effect, allowed=words)
     return ""
 
 
@@ -329,7 +331,7 @@ def _folder(setting: str, value: Any) -> str:
             return asked
     except (TypeError, ValueError):
         pass  # not a path at all
-    wrong_settings.tell(
+    wrong_settings.report(
         setting, value, "a folder that exists, as str or Path", "No other process can ask for the status."
     )
     return ""
@@ -339,7 +341,7 @@ def _signal(setting: str, value: Any) -> str:
     asked = value.strip().upper() if isinstance(value, str) else value
     if not asked or (asked in _SIGNALS and hasattr(signal, asked)):
         return str(asked or "")
-    wrong_settings.tell(setting, value, _any_of(_SIGNALS), "The process does not profile itself.", allowed=_SIGNALS)
+    wrong_settings.report(setting, value, _any_of(_SIGNALS), "The process does not profile itself.", allowed=_SIGNALS)
     return ""
 
 

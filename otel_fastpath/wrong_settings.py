@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["forget", "found", "parts", "read", "tell"]
+__all__ = ["forget", "found", "parts", "read", "report"]
 
 _logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def as_given(_setting: str, value: Any) -> Any:
     return value
 
 
-def tell(
+def report(
     setting: str,
     value: Any,
     expected: str,
@@ -120,9 +120,9 @@ def parts(setting: str, value: Any, expected: str) -> list[str]:
             if isinstance(part, str):
                 kept.append(part.strip())
             else:
-                tell(setting, part, expected)
+                report(setting, part, expected)
     except Exception:  # it is not iterable, or its iterator raises
-        tell(setting, value, f"{expected}, or one comma-separated string")
+        report(setting, value, f"{expected}, or one comma-separated string")
     return [part for part in kept if part]
 
 

@@ -254,7 +254,7 @@ def test_what_is_a_console_handler(handlers, capfd, make, is_console):
     made = make()
     handlers(made)
 
-    wrong_settings.tell("A", 1, "2")
+    wrong_settings.report("A", 1, "2")
     handlers()
     made.close()
 
@@ -275,7 +275,7 @@ def test_a_console_handler_that_does_not_take_it_is_none(handlers, monkeypatch, 
         monkeypatch.setattr(logger, "level", logging.ERROR if quiet == "logger" else logging.NOTSET)
         logger.manager._clear_cache()
 
-    wrong_settings.tell("A", 1, "2")
+    wrong_settings.report("A", 1, "2")
     logging.getLogger().manager._clear_cache()
 
     assert capsys.readouterr().err == "otel-fastpath: A: 1 is not valid; expected 2. It is ignored.\n"
@@ -300,7 +300,7 @@ def test_telling_never_raises(handlers, monkeypatch):
     value = Unshown()
     for stderr in (None, closed):
         monkeypatch.setattr(sys, "stderr", stderr)
-        wrong_settings.tell("A", value, "2", allowed="abcdef")
+        wrong_settings.report("A", value, "2", allowed="abcdef")
 
     (line,) = wrong_settings.found()
     assert line.startswith("A: <Unshown instance at")
@@ -309,7 +309,7 @@ def test_telling_never_raises(handlers, monkeypatch):
 def test_a_long_value_is_cut(capsys, handlers):
     """A text of any length is a line of a length that can be read."""
     handlers()
-    wrong_settings.tell("A", "x" * 100_000, "2", allowed="abcdef")
+    wrong_settings.report("A", "x" * 100_000, "2", allowed="abcdef")
 
     assert len(capsys.readouterr().err) < 400
 

@@ -108,12 +108,12 @@ def parse(library: str, given: Any, kind: type[_Own]) -> _Own:
             valued = kind.values[name]
             value = valued.read(text if sign else valued.default)
             if value is None:
-                wrong_settings.tell(setting, option, valued.expected)
+                wrong_settings.report(setting, option, valued.expected)
             else:
                 found[valued.attribute] = value
         elif option.lower() in kind.names:
             attribute, value = kind.names[option.lower()]
             found[attribute] = value
         else:
-            wrong_settings.tell(setting, option.lower(), expected, allowed=known)
+            wrong_settings.report(setting, option.lower(), expected, allowed=known)
     return kind(**found)

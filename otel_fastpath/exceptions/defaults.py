@@ -71,7 +71,7 @@ class Settings:
         options = [word for word in words if word in OPTIONS]
         for word in words:
             if word not in known:
-                wrong_settings.tell(title("exceptions"), word, f"any of {', '.join(known)}", allowed=known)
+                wrong_settings.report(title("exceptions"), word, f"any of {', '.join(known)}", allowed=known)
         names = frozenset(wrong_settings.parts(title("exceptions_skip"), skip, "names of types"))
         return cls(
             mode=modes[-1] if modes else RAISED,
@@ -94,5 +94,5 @@ def _limit(value: Any) -> int:
         number = 0
     if 1 <= number <= MAX_LIMIT:
         return number
-    wrong_settings.tell(title("exceptions_limit"), value, f"a number from 1 to {MAX_LIMIT}", f"{LIMIT} is used.")
+    wrong_settings.report(title("exceptions_limit"), value, f"a number from 1 to {MAX_LIMIT}", f"{LIMIT} is used.")
     return LIMIT

@@ -40,7 +40,7 @@ def filters(modules: tuple[str, ...]) -> tuple[Filters, bool]:
         places = _places(name)
         if not places:
             expected = f"{MINE}, {NO_STDLIB} or the name of a module that can be imported"
-            wrong_settings.tell(title("exceptions_modules"), name, expected)
+            wrong_settings.report(title("exceptions_modules"), name, expected)
         found.update(dict.fromkeys(places, True))
     ordered = sorted(found.items(), key=lambda item: -len(item[0]))
     return tuple(ordered), not names or len(names) < len(modules)

@@ -284,7 +284,7 @@ def _engine(settings: Settings, core: str | None) -> tuple[Engine | None, str]:
         return None, f"{reason}; OTEL_FASTPATH_EXCEPTIONS=python counts without it"
     if settings.mode == HANDLED:
         expected = f"raised: {HANDLED} takes the compiled callback, and {reason}"
-        wrong_settings.tell(title("exceptions"), HANDLED, expected, "Handled exceptions are not counted.")
+        wrong_settings.report(title("exceptions"), HANDLED, expected, "Handled exceptions are not counted.")
     return importlib.import_module("otel_fastpath.exceptions.callbacks"), ""
 
 

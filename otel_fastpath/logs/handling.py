@@ -21,7 +21,15 @@ from otel_fastpath.compiled.helpers import (
     reset_value,
     set_value,
 )
-from otel_fastpath.logs.records.emitting import Backoff, LogPlan, cleaned, plan_of, send, span_context_in, try_open
+from otel_fastpath.logs.records.emitting import (
+    Backoff,
+    LogPlan,
+    clean_attributes,
+    plan_of,
+    send,
+    span_context_in,
+    try_open,
+)
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -280,7 +288,7 @@ def _try_send(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guar
         try:
             text = _formatted(text, arguments)
             if state == 0:
-                kept = cleaned(kept, log_plan.longest)  # type: ignore[arg-type]  # it has what must be cleaned
+                kept = clean_attributes(kept, log_plan.longest)  # type: ignore[arg-type]  # it has what must be cleaned
             if exc_info:
                 _describe(kept, exc_info)  # type: ignore[arg-type]  # made above
         except Exception as error:

@@ -99,7 +99,7 @@ def _histogram_point(
         # In a loop, as other threads may collect at the same time.
         while True:
             before = state["_previous_value"]
-            merged = _merged(before, counts, state["_boundaries"])
+            merged = _merge(before, counts, state["_boundaries"])
             with state["_lock"]:
                 if state["_previous_value"] is before:
                     state["_previous_value"] = merged
@@ -139,7 +139,7 @@ def _is_number(value: object) -> bool:
     return kind is int or kind is float or value is None
 
 
-def _merged(before: list[int] | None, counts: list[int] | None, boundaries: Sequence[float]) -> list[int]:
+def _merge(before: list[int] | None, counts: list[int] | None, boundaries: Sequence[float]) -> list[int]:
     """The counts plus those of earlier collections; a new list if neither is None."""
     if before is None:
         return [0] * (len(boundaries) + 1) if counts is None else counts

@@ -13,7 +13,7 @@ cdef _histogram_point(object aggregation, object temporality, object start)
 cdef bint _is_number(object value) except -1
 
 @cython.locals(merged=list, index=Py_ssize_t, count=longlong)
-cdef list _merged(list before, list counts, object boundaries)
+cdef list _merge(list before, list counts, object boundaries)
 
 @cython.locals(state=dict)
 cdef _sum_point(object aggregation, object temporality, object start)

@@ -166,7 +166,7 @@ class Encoder:
     ) -> bool:
         """Let stock encode an item, which is altered if it must be, or left out; return whether it is as it was."""
         encode = self._stock.span if check is None else _checked(self._stock.span, check)
-        encoded, is_whole = rules.encoded(encode, self._stock.fields, item)
+        encoded, is_whole = rules.encode_item(encode, self._stock.fields, item)
         if encoded is None:
             batch.is_whole = False
         else:
@@ -199,7 +199,7 @@ class Encoder:
 
         if type(owner) is _ByIdentity:
             owner = owner.owner
-        made, is_whole = rules.encoded(encode, fields, owner)
+        made, is_whole = rules.encode_item(encode, fields, owner)
         head, tail, complete = made or (b"", b"", False)
         # A failed attribute is logged each time, as stock does, and what was altered is counted each time.
         if is_whole and not complete and owner is not None:

@@ -72,7 +72,7 @@ def parse_share(setting: str, value: Any) -> float:
             return share
     except ValueError:
         pass  # not a number at all
-    wrong_settings.tell(setting, value, "a percentage below 100, such as 3%", "Telemetry is not limited.")
+    wrong_settings.report(setting, value, "a percentage below 100, such as 3%", "Telemetry is not limited.")
     return 0.0
 
 

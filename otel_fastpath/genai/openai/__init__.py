@@ -66,7 +66,7 @@ def _hook(given: Any, name: str) -> Any:
         from opentelemetry.util.genai import completion_hook as hooks  # noqa: PLC0415  # only where one is asked for
     except ImportError:
         expected = "no hook where opentelemetry-util-genai is not installed"
-        wrong_settings.tell("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", given or name, expected)
+        wrong_settings.report("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", given or name, expected)
         return None
     hook = given or hooks.load_completion_hook()
     if isinstance(hook, hooks._NoOpCompletionHook):
@@ -83,14 +83,14 @@ def _longest(options: Any) -> int:
         parts = wrong_settings.parts(setting, options, f"{known}=N")
         found = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in parts)}
     for name in sorted(found.keys() - {known}):
-        wrong_settings.tell(setting, name, f"{known}=N")
+        wrong_settings.report(setting, name, f"{known}=N")
     value = found.get(known, LONGEST)
     try:
         longest = int(value)
     except (TypeError, ValueError, OverflowError):
         longest = -1
     if longest < 0:
-        wrong_settings.tell(f"{setting}, {known}", value, "a number of characters", f"{LONGEST} is used.")
+        wrong_settings.report(f"{setting}, {known}", value, "a number of characters", f"{LONGEST} is used.")
         return LONGEST
     return longest
 

@@ -205,7 +205,7 @@ def send(
     enqueue(batch, record)
 
 
-def cleaned(attributes: dict[str, Any], longest: int) -> dict[str, object]:
+def clean_attributes(attributes: dict[str, Any], longest: int) -> dict[str, object]:
     """The attributes with the values that stock's function makes of those that cannot be stored as they are."""
     clean = _attributes_globals["_clean_attribute_value"]
     most = None if longest == maxsize else longest
@@ -309,7 +309,7 @@ def try_emit(
         if state < 0 or len(kept) > room or (state == 0 and exception is not None):
             return False
         if state == 0:
-            kept = cleaned(kept, plan.longest)
+            kept = clean_attributes(kept, plan.longest)
     if exception is not None:
         first = _exception_attributes(plan, exception)
         if first is None:

@@ -59,7 +59,7 @@ cdef send(
 )
 
 @cython.locals(kept=dict)
-cdef dict cleaned(dict attributes, Py_ssize_t longest)
+cdef dict clean_attributes(dict attributes, Py_ssize_t longest)
 
 @cython.locals(plan=LogPlan, kept=dict, first=dict, state=int, room=Py_ssize_t)
 cdef bint try_emit(

@@ -89,7 +89,7 @@ class Fields:
         return Altered(owner, made)
 
 
-def encoded(encode: Callable[[Any], Any], fields: Fields, item: Any) -> tuple[Any, bool]:
+def encode_item(encode: Callable[[Any], Any], fields: Fields, item: Any) -> tuple[Any, bool]:
     """Encode an item, altered if it must be, and count what is.
 
     Returns:

@@ -37,7 +37,7 @@ class Base:
 
 
 @contextmanager
-def resolved(declaration: Declaration, text: str, *, build: bool = False) -> Iterator[Base]:
+def make_importable(declaration: Declaration, text: str, *, build: bool = False) -> Iterator[Base]:
     """Make a base importable.
 
     Args:

@@ -124,7 +124,7 @@ def matching(known: list[Calibration], this: Calibration) -> Calibration | None:
     return None
 
 
-def merged(known: list[Calibration], new: Calibration) -> list[Calibration]:
+def merge(known: list[Calibration], new: Calibration) -> list[Calibration]:
     """Add or replace a calibration; scenarios that were not measured keep their values as long as these are valid."""
     old = matching(known, new)
     if old is not None:

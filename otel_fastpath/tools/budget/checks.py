@@ -82,7 +82,7 @@ def calibrate(declaration: Declaration, options: Options | None = None) -> tuple
     return _Run(declaration, options or Options()).calibrate()
 
 
-def selected(declaration: Declaration, only: Sequence[str]) -> list[Scenario]:
+def select(declaration: Declaration, only: Sequence[str]) -> list[Scenario]:
     """The scenarios that match one of the patterns; all scenarios if there is no pattern."""
     scenarios = list(declaration.scenarios.values())
     return [each for each in scenarios if not only or is_chosen(each.name, only)]
@@ -159,7 +159,7 @@ class _Run:
         if asked is None:
             asked = frozenset(limits.METRICS) - ({limits.OVERHEAD} if self._base else set())
         found = {}
-        for scenario in selected(self._declaration, self._options.only):
+        for scenario in select(self._declaration, self._options.only):
             declared = [limit for limit in scenario.limits if limit.metric in asked and fits(limit)]
             if declared:
                 found[scenario.name] = (scenario, declared)

@@ -177,7 +177,7 @@ def _check_selection(options: argparse.Namespace, declaration: Declaration) -> N
     from otel_fastpath.tools.budget import checks  # noqa: PLC0415  # see the module's docstring
 
     for pattern in options.only:
-        if not checks.selected(declaration, [pattern]):
+        if not checks.select(declaration, [pattern]):
             raise UsageError(
                 f"--only {pattern}: expected one of {one_of(declaration.scenarios, pattern)}, or a pattern"
             )
@@ -195,7 +195,7 @@ def _run_check(options: argparse.Namespace) -> int:
     if options.base is None:
         report = checks.check(declaration, _options(options, pause=options.pause))
     else:
-        with base.resolved(declaration, options.base, build=options.build) as found:
+        with base.make_importable(declaration, options.base, build=options.build) as found:
             report = checks.check(declaration, _options(options, pause=options.pause, pairs=options.pairs, base=found))
     if options.profile:
         report.profiles = profiles.of_failed(declaration, report, _options(options).progress)
@@ -229,7 +229,7 @@ def _run_calibrate(options: argparse.Namespace) -> int:
         sys.stdout.write("nothing was measured, so nothing is written\n")
         return int(results.Exit.NOT_MEASURED)
     sys.stdout.writelines(f"{line}\n" for line in calibration.changes(known, found))
-    calibration.write(declaration.lock, calibration.merged(known, found))
+    calibration.write(declaration.lock, calibration.merge(known, found))
     measured = sum(len(values) for values in found.scenarios.values())
     sys.stdout.write(
         f"{measured} values of {len(found.scenarios)} scenarios for Python {found.python}: {declaration.lock}\n"
@@ -241,7 +241,7 @@ def _refuse_a_loss(declaration: Declaration, known: Any, asked: Any) -> None:
     """Raise a `UsageError` if values of other versions would be dropped that nobody measures again."""
     from otel_fastpath.tools.budget import calibration, checks  # noqa: PLC0415  # see the module's docstring
 
-    measured = {scenario.name for scenario in checks.selected(declaration, asked.only)}
+    measured = {scenario.name for scenario in checks.select(declaration, asked.only)}
 
     def is_left(name: str, metric: str) -> bool:
         is_measured = name in measured and (asked.metrics is None or metric in asked.metrics)

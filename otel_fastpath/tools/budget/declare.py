@@ -288,5 +288,5 @@ def parse_limits(metric: str, texts: Any, error: Callable[[object, str], Declara
     for text in texts if isinstance(texts, list) else [texts]:
         limit = limits.parse(metric, text)
         if limit is None:
-            raise error(text, limits.expected(metric))
+            raise error(text, limits.describe_syntax(metric))
         yield limit

@@ -73,7 +73,7 @@ def scenario(declaration: Declaration, scenario: Scenario) -> str:
 def _functions(declaration: Declaration, scenario: Scenario) -> list[str]:
     job = processes.Job("count", (scenario,), measuring.paths(declaration, compared=False), metrics=("functions",))
     try:
-        found = measuring.checked(declaration, scenario, processes.run(job)[scenario.name])
+        found = measuring.check_answer(declaration, scenario, processes.run(job)[scenario.name])
     except processes.WorkerError as error:
         return [f"where the cost is: not measured: {error}"]
     if "error" in found:

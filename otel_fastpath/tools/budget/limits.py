@@ -70,7 +70,7 @@ class Limit:
         return f"{self.metric} ({self.unit})" if self.metric == OVERHEAD and self.unit != "ref" else self.metric
 
 
-def expected(metric: str) -> str:
+def describe_syntax(metric: str) -> str:
     """Describe the syntax of a limit of this metric."""
     return _EXPECTED[metric]
 

@@ -64,7 +64,7 @@ def paths(declaration: Declaration, *, compared: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, folders)))
 
 
-def checked(declaration: Declaration, scenario: Scenario, found: dict[str, Any]) -> dict[str, Any]:
+def check_answer(declaration: Declaration, scenario: Scenario, found: dict[str, Any]) -> dict[str, Any]:
     """Return a worker's answer for one scenario, or raise its mistake in the declaration.
 
     Raises:
@@ -167,7 +167,7 @@ class _One:
         for index, scenario in enumerate(scenarios):
             found = answers[scenario.name]
             if not self.job.base:
-                checked(self.declaration, scenario, found)
+                check_answer(self.declaration, scenario, found)
             value = found.get(metric)
             if "is_fast" in found:
                 self.counted.is_fast[scenario.name] = found["is_fast"]
@@ -214,7 +214,7 @@ class Timed:
         except processes.WorkerError as error:
             self.error = str(error)
             return
-        found = checked(self._declaration, self.scenario, answers[self.scenario.name])
+        found = check_answer(self._declaration, self.scenario, answers[self.scenario.name])
         if "error" in found:
             self.error = found["error"]
         else:

@@ -63,7 +63,7 @@ def _limits(metric: str) -> dict[str, Any]:
     by_variant = {"type": "object", "additionalProperties": some}
     return {
         "anyOf": [*some["anyOf"], by_variant],
-        "description": f"{limits.expected(metric)}, a list, or one by variant.",
+        "description": f"{limits.describe_syntax(metric)}, a list, or one by variant.",
     }
 
 

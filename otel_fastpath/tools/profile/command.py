@@ -20,7 +20,7 @@ from otel_fastpath.tools.common.receiver import Receiver
 from otel_fastpath.tools.common.render import progress
 from otel_fastpath.tools.profile import analysis, outputs, remote
 from otel_fastpath.tools.profile.attribution import samples
-from otel_fastpath.tools.profile.order import LAUNCHERS, Order, injected
+from otel_fastpath.tools.profile.order import LAUNCHERS, Order, write_injected
 from otel_fastpath.tools.profile.profile_file import SUFFIX, Recording
 from otel_fastpath.tools.profile.session import FINISH, STARTED
 
@@ -111,7 +111,7 @@ def _start(command: list[str], order: Order, loopback: Loopback, endpoint: str) 
         raise UsageError(f"{command[0]}: no such program; expected a script of Python, -m MODULE or a command")
     if command[0] == sys.executable and command[1] != "-m" and not Path(command[1]).is_file():
         raise UsageError(f"{command[1]}: no such file")
-    environment = redirected(settings.with_profile_order(order.as_text(), injected(Path(order.folder))), endpoint)
+    environment = redirected(settings.with_profile_order(order.as_text(), write_injected(Path(order.folder))), endpoint)
     try:
         # Ctrl-C reaches it only through us, after its recording is written.
         return loopback.popen([program, *command[1:]], environment, start_new_session=True)

@@ -40,7 +40,7 @@ class Order:
         return json.dumps(asdict(self))
 
 
-def injected(folder: Path) -> str:
+def write_injected(folder: Path) -> str:
     """Make what processes have to find on their path to obey an order.
 
     Args:

@@ -114,7 +114,7 @@ def run(gate: str, head: Path, reference: Path) -> BudgetReport:
     options = {"metrics": frozenset({gate}), "pause": 2.0}
     if gate == "overhead":
         return checks.check(declaration, checks.Options(**options))
-    with base.resolved(declaration, str(reference)) as found:
+    with base.make_importable(declaration, str(reference)) as found:
         return checks.check(declaration, checks.Options(**options, base=found))
 
 

@@ -38,7 +38,7 @@ def version(folders):
 
 def test_a_git_ref(declared):
     """What was committed, in a folder that is gone afterwards."""
-    with base.resolved(declared, "one") as found:
+    with base.make_importable(declared, "one") as found:
         assert version(found.folders) == "VERSION = 1"
         assert found.name.startswith("one (")
 
@@ -53,7 +53,7 @@ def test_a_checkout(declared, tmp_path_factory):
         shutil.copytree(declared.folder, other)
         if not with_git:
             shutil.rmtree(other / ".git")
-        with base.resolved(declared, str(other)) as found:
+        with base.make_importable(declared, str(other)) as found:
             assert found.folders == (str(other / "lib"),)
 
 
@@ -62,7 +62,7 @@ def test_installed_packages(declared, tmp_path_factory):
     other = tmp_path_factory.mktemp("installed")
     (other / "package.py").write_text("VERSION = 0\n")
 
-    with base.resolved(declared, str(other)) as found:
+    with base.make_importable(declared, str(other)) as found:
         assert version(found.folders) == "VERSION = 0"
 
 
@@ -72,7 +72,7 @@ def test_a_wheel(declared, tmp_path_factory):
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("package.py", "VERSION = 3\n")
 
-    with base.resolved(declared, str(wheel)) as found:
+    with base.make_importable(declared, str(wheel)) as found:
         assert version(found.folders) == "VERSION = 3"
         assert found.name == wheel.name
 
@@ -80,7 +80,7 @@ def test_a_wheel(declared, tmp_path_factory):
 @pytest.mark.parametrize("text", ["no-such-ref", "--output=x", "none.whl"])
 def test_what_is_none_of_these_is_one_line(declared, text):
     """Whatever git makes of it."""
-    with pytest.raises(BaseError) as caught, base.resolved(declared, text):
+    with pytest.raises(BaseError) as caught, base.make_importable(declared, text):
         pass
 
     assert str(caught.value).startswith(f"{text}: expected a folder, a wheel or a git ref")
@@ -92,7 +92,7 @@ def test_a_broken_wheel_is_one_line(declared):
     wheel = declared.folder / "x.whl"
     wheel.write_text("")
 
-    with pytest.raises(BaseError, match=r"x\.whl: File is not a zip file"), base.resolved(declared, str(wheel)):
+    with pytest.raises(BaseError, match=r"x\.whl: File is not a zip file"), base.make_importable(declared, str(wheel)):
         pass
 
 
@@ -101,7 +101,7 @@ def test_a_base_without_the_source_folder_is_one_line(declared, tmp_path_factory
     other = tmp_path_factory.mktemp("other")
     (other / "pyproject.toml").write_text("")
 
-    with pytest.raises(BaseError, match="the base has no folder lib"), base.resolved(declared, str(other)):
+    with pytest.raises(BaseError, match="the base has no folder lib"), base.make_importable(declared, str(other)):
         pass
 
 
@@ -118,11 +118,11 @@ def test_a_base_can_be_built(declared, monkeypatch):
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(declared.folder), prepend=":")
 
-    with base.resolved(declared, "one", build=True) as found:
+    with base.make_importable(declared, "one", build=True) as found:
         assert version(found.folders) == "BUILT = True"
     (declared.folder / "lib" / "package.py").write_text("'--broken'")
     with (
         pytest.raises(BaseError, match="failed: no compiler"),
-        base.resolved(declared, str(declared.folder), build=True),
+        base.make_importable(declared, str(declared.folder), build=True),
     ):
         pass

@@ -97,7 +97,7 @@ def test_one_scenario_can_be_calibrated_by_itself():
     old = made(scenarios={"a": {"calls": 1.0, "instructions": 10.0}, "b": {"calls": 2.0}})
     new = made(scenarios={"b": {"calls": 3.0}})
 
-    merged = calibration.merged([old, made(python="3.12")], new)
+    merged = calibration.merge([old, made(python="3.12")], new)
 
     assert [each.python for each in merged] == ["3.13", "3.12"]
     assert merged[0].scenarios == {"a": {"calls": 1.0, "instructions": 10.0}, "b": {"calls": 3.0}}
@@ -107,7 +107,7 @@ def test_values_that_are_void_are_dropped():
     """After an upgrade nothing of the old versions is left beside the new."""
     old = made(distributions={"opentelemetry-sdk": "1.44.0"}, scenarios={"a": {"calls": 1.0}})
 
-    merged = calibration.merged([old], made(scenarios={"b": {"calls": 3.0}}))
+    merged = calibration.merge([old], made(scenarios={"b": {"calls": 3.0}}))
 
     assert merged[0].scenarios == {"b": {"calls": 3.0}}
 
@@ -117,7 +117,7 @@ def test_overheads_stay_after_an_upgrade():
     times = {"overhead": 2.0, "control": 1.0}
     old = made(distributions={}, scenarios={"a": {"calls": 1.0, **times}, "b": {"calls": 2.0, **times}})
 
-    merged = calibration.merged([old], made(scenarios={"b": {"calls": 3.0}}))
+    merged = calibration.merge([old], made(scenarios={"b": {"calls": 3.0}}))
 
     assert merged[0].scenarios == {"a": times, "b": {"calls": 3.0, **times}}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from otel_fastpath.tools.budget.limits import METRICS, Limit, expected, parse
+from otel_fastpath.tools.budget.limits import METRICS, Limit, describe_syntax, parse
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_what_is_no_limit_is_refused(metric, text):
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_examples_in_messages_are_right(metric):
     """What a message says was expected is accepted once its numbers are filled in."""
-    for text in expected(metric).split('"')[1::2]:
+    for text in describe_syntax(metric).split('"')[1::2]:
         assert parse(metric, text.replace("<number>", "25")) is not None

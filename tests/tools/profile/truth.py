@@ -35,7 +35,7 @@ from examples.inventory.loads import calls
 from otel_fastpath import settings
 from otel_fastpath.tools.profile import analysis
 from otel_fastpath.tools.profile.attribution import package_parts
-from otel_fastpath.tools.profile.order import Order, injected
+from otel_fastpath.tools.profile.order import Order, write_injected
 from otel_fastpath.tools.profile.profile_file import SUFFIX, Recording
 from otel_fastpath.tools.profile.sampler import RATE
 from otel_fastpath.tools.profile.session import FINISH
@@ -65,7 +65,7 @@ class Profiled:
         """What starts the profile."""
         self.folder.mkdir(parents=True)
         order = Order(str(self.folder), None, 0, RATE)
-        found = settings.with_profile_order(order.as_text(), injected(self.folder))
+        found = settings.with_profile_order(order.as_text(), write_injected(self.folder))
         return {name: found[name] for name in (settings.PROFILE_ORDER, "PYTHONPATH")}
 
     def measuring(self) -> None:

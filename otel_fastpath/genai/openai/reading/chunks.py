@@ -198,7 +198,7 @@ def _chat_message(said: _ChoiceContent, reason: Any) -> dict[str, Any]:
     if refusal:
         found.append(parts.text_part(refusal))
     for own, name, arguments in said.calls.values():
-        found.append(parts.call_part(parts.parsed("".join(arguments)), name, own))
+        found.append(parts.call_part(parts.parse_arguments("".join(arguments)), name, own))
     return messages.output("assistant", found, messages.chat_reason(reason))
 
 

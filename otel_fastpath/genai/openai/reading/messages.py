@@ -9,7 +9,7 @@ from otel_fastpath.genai.openai.reading.parts import (
     answer_part,
     call_part,
     content_parts,
-    parsed,
+    parse_arguments,
     plain,
     reasoning_part,
     text_part,
@@ -65,7 +65,9 @@ def said(content: Any, refusal: Any, tool_calls: Any) -> list[dict[str, Any]]:
 def _chat_call(call: Any) -> dict[str, Any]:
     function = field(call, "function") or field(call, "custom")
     arguments = field(function, "arguments") or field(function, "input")
-    return call_part(parsed(arguments) if arguments else None, field(function, "name") or "", field(call, "id"))
+    return call_part(
+        parse_arguments(arguments) if arguments else None, field(function, "name") or "", field(call, "id")
+    )
 
 
 def output(role: str, parts: list[dict[str, Any]], reason: str | None) -> Message:
@@ -169,7 +171,7 @@ def _response_call(item: Any, kind: str) -> dict[str, Any]:
         arguments = {name: plain(value) for name in ("action", "actions") if (value := field(item, name)) is not None}
         return call_part(arguments, "computer", _call_id(item))
     raw = field(item, _ARGUMENTS[kind])
-    arguments = parsed(raw) if kind == "function_call" else plain(raw)
+    arguments = parse_arguments(raw) if kind == "function_call" else plain(raw)
     return call_part(arguments, text(field(item, "name")) or "", _call_id(item))
 
 

@@ -47,7 +47,7 @@ def content_parts(content: Any) -> list[Part]:
     return [part for item in items(content) if (part := _part(item)) is not None]
 
 
-def parsed(arguments: Any) -> Any:
+def parse_arguments(arguments: Any) -> Any:
     """The arguments of a tool call: decoded from JSON, or unchanged if that fails."""
     if not isinstance(arguments, str):
         return plain(arguments)
@@ -99,7 +99,7 @@ def _image(item: Any) -> Part | None:
 
 def _audio(item: Any) -> Part | None:
     audio = field(item, "input_audio")
-    data = _decoded(field(audio, "data"))
+    data = _decode(field(audio, "data"))
     kind = field(audio, "format")
     return None if data is None else _blob(_AUDIO_TYPES.get(kind) if isinstance(kind, str) else None, "audio", data)
 
@@ -117,7 +117,7 @@ def _document(item: Any) -> Part | None:
         return None
     if data.startswith("data:"):
         return _from_url(data, "document")
-    decoded = _decoded(data)
+    decoded = _decode(data)
     return None if decoded is None else _blob(kind, "document", decoded)
 
 
@@ -126,7 +126,7 @@ def _from_url(url: str, modality: str) -> Part | None:
         return {"mime_type": None, "modality": modality, "uri": url, "type": "uri"}
     header, _, payload = url[len("data:") :].partition(",")
     is_base64 = ";base64" in header.lower()
-    data = _decoded(payload) if is_base64 else urllib.parse.unquote_to_bytes(payload)
+    data = _decode(payload) if is_base64 else urllib.parse.unquote_to_bytes(payload)
     return None if data is None else _blob(header.split(";", 1)[0] or None, modality, data)
 
 
@@ -138,7 +138,7 @@ def _file(kind: str | None, modality: str, own: str) -> Part:
     return {"mime_type": kind, "modality": modality, "file_id": own, "type": "file"}
 
 
-def _decoded(data: Any) -> bytes | None:
+def _decode(data: Any) -> bytes | None:
     """The bytes of a base64 text; None if it is invalid, as it is then not worth recording."""
     try:
         return base64.b64decode("".join(data.split()), validate=True)

@@ -71,9 +71,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     ]
     if not properties:
         return
-    from otel_fastpath.tools.budget.pytest_plugin.properties import decoded  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.tools.budget.pytest_plugin.properties import from_properties  # noqa: PLC0415  # see the module's docstring
 
-    if results := [result for each in properties for result in decoded(each)]:
+    if results := [result for each in properties for result in from_properties(each)]:
         from otel_fastpath.tools.budget.pytest_plugin.overhead import summarise  # noqa: PLC0415  # likewise
 
         summarise(terminalreporter, results)

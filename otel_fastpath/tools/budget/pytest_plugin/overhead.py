@@ -12,7 +12,7 @@ from otel_fastpath.tools.budget import blocks, calibration, checks, declare, lim
 from otel_fastpath.tools.budget.counting.callables import Running, ScenarioError
 from otel_fastpath.tools.budget.declare import Declaration, DeclarationError, Scenario
 from otel_fastpath.tools.budget.pytest_plugin import child as pytest_child
-from otel_fastpath.tools.budget.pytest_plugin.properties import PREFIX, encoded
+from otel_fastpath.tools.budget.pytest_plugin.properties import PREFIX, to_properties
 from otel_fastpath.tools.budget.results import Result, Verdict
 from otel_fastpath.tools.common.render import check_report as rendering
 from otel_fastpath.tools.common.render import terminal
@@ -148,14 +148,14 @@ class Overhead:
             pytest.fail("--overhead-calibrate cannot run under pytest-xdist", pytrace=False)
         known = calibration.read(declaration.lock)
         found, missing = checks.calibrate(declaration, options)
-        calibration.write(declaration.lock, calibration.merged(known, found))
+        calibration.write(declaration.lock, calibration.merge(known, found))
         if missing:
             pytest.skip("not measured: " + "; ".join(missing))
         return ()
 
     def _publish(self, results: Iterable[Result]) -> None:
         """Add results to the test's properties, for JUnit and the table at the end, and to pytest-benchmark's JSON."""
-        published = encoded(results)
+        published = to_properties(results)
         self._node.user_properties.extend(published)
         self._benchmark.extra_info["overhead"] = {name[len(PREFIX) :]: value for name, value in published}
 

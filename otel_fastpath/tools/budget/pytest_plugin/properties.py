@@ -26,7 +26,7 @@ _FIELDS: Final = (
 )
 
 
-def encoded(results: Iterable[Result]) -> list[tuple[str, Any]]:
+def to_properties(results: Iterable[Result]) -> list[tuple[str, Any]]:
     """Convert results to properties of a test."""
     found: list[tuple[str, Any]] = []
     used: dict[str, int] = {}
@@ -40,7 +40,7 @@ def encoded(results: Iterable[Result]) -> list[tuple[str, Any]]:
     return found
 
 
-def decoded(properties: Iterable[tuple[str, Any]]) -> list[Result]:
+def from_properties(properties: Iterable[tuple[str, Any]]) -> list[Result]:
     """Read results from the properties of a test."""
     fields: dict[str, dict[str, Any]] = {}
     for name, value in properties:
