@@ -62,7 +62,9 @@ def run(command: Sequence[str]) -> int:
     """
     executable = shutil.which(command[0])
     if executable is None:
-        sys.stderr.write(f"otel-fastpath: {command[0]}: command not found\n")
+        # A terminal would act upon what it cannot print.
+        name = command[0] if command[0].isprintable() else repr(command[0])
+        sys.stderr.write(f"otel-fastpath: {name}: command not found\n")
         return _NOT_FOUND
     program = _program(executable, list(command[1:]))
     folder = _folder()

@@ -164,12 +164,13 @@ def test_code_of_the_command_line_ends_as_under_opentelemetry_instrument(start, 
     assert (text.splitlines()[-1] in ours.stderr) is (sys.version_info >= (3, 13))
 
 
-def test_a_command_that_does_not_exist_is_one_line(start):
-    """With the exit status that shells have for it."""
-    result = start("run", "no-such-command", check=False)
+@pytest.mark.parametrize(("command", "name"), [("no-such", "no-such"), ("no\x1b[31m\nsuch", r"'no\x1b[31m\nsuch'")])
+def test_a_command_that_does_not_exist_is_one_line(start, command, name):
+    """With the exit status that shells have for it, and nothing that a terminal acts upon."""
+    result = start("run", command, check=False)
 
     assert (result.returncode, result.stdout) == (127, "")
-    assert result.stderr == "otel-fastpath: no-such-command: command not found\n"
+    assert result.stderr == f"otel-fastpath: {name}: command not found\n"
 
 
 @pytest.mark.parametrize("words", [[], ["--"], ["--help"]])
