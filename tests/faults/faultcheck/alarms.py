@@ -47,6 +47,16 @@ class StuckError(KeyboardInterrupt):
     """What frees a host that waits for ever: libraries catch each `Exception`, and loops of events whatever else."""
 
 
+def _is_watching(frame: Any) -> bool:
+    """Whether a callback of `sys.monitoring` is at work: what it raises would end a `with` block without its exit."""
+    for _ in range(_INNERMOST):
+        if frame is not None:
+            if frame.f_code in Handling.CALLBACKS:
+                return True
+            frame = frame.f_back
+    return False
+
+
 class Alarm:
     """A timer that interrupts an operation, and frees the host if it waits for ever after that."""
 
@@ -57,8 +67,8 @@ class Alarm:
         signal.signal(signal.SIGALRM, self._interrupt)
 
     def _interrupt(self, _number: int, frame: Any) -> None:
-        if frame is not None and frame.f_code in Handling.CALLBACKS:
-            # Of `sys.monitoring`, which no application has: a little later.
+        if _is_watching(frame):
+            # No application has callbacks of `sys.monitoring`: a little later.
             signal.setitimer(signal.ITIMER_REAL, _SHORTEST_S)
             return
         was_armed, self.is_armed = self.is_armed, False
