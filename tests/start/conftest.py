@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from at_exit import without_stocks_lines
+from disabled_instrumentations import all_but
 from start_ways import USED, WAYS, command
 
 
@@ -21,11 +21,10 @@ def environment(environ):
     """Returns the variables of a way of starting; only the instrumentations that the programs use are on."""
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
         environ.delenv(name)
-    installed = {each.name for each in entry_points(group="opentelemetry_instrumentor")}
 
     def make(way="lazy", **variables):
         variables = {**WAYS[way][1], **variables}
-        without = {*(installed - USED), *filter(None, [variables.pop("without", "")])}
+        without = variables.pop("without", "")
         return {
             **os.environ,
             # One about forks has the process id in it.
@@ -35,7 +34,7 @@ def environment(environ):
             "OTEL_LOGS_EXPORTER": "none",
             # On a busy machine the exporter's thread would print into the program's line.
             "OTEL_BSP_SCHEDULE_DELAY": "60000",
-            "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": ",".join(sorted(without)),
+            "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": all_but(*USED - {without}),
             **variables,
         }
 

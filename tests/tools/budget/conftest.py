@@ -41,16 +41,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(600))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def compiled_once(tmp_path_factory):
-    """Hundreds of processes are started here: they import what the first of them compiled."""
-    with pytest.MonkeyPatch.context() as patch:
-        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
-            patch.delenv("PYTHONDONTWRITEBYTECODE")
-            patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
-        yield
-
-
 class Project:
     """A folder with a module and a declaration."""
 

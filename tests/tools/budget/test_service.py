@@ -9,6 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from disabled_instrumentations import all_but
 
 from examples.demo.processes import free_port
 from otel_fastpath.tools.bench import turns
@@ -58,7 +59,19 @@ def bench(tmp_path):
         port = free_port()
         command = [sys.executable, "-m", "uvicorn", "app:app", "--port", str(port), "--no-access-log"]
         url = f"http://127.0.0.1:{port}{path}"
-        options = ("--url", url, "--rounds", "1", "--seconds", "1", "--json", "report.json", *options)
+        options = (
+            "--url",
+            url,
+            "--rounds",
+            "1",
+            "--seconds",
+            "0.5",
+            "--clients",
+            "1",
+            "--json",
+            "report.json",
+            *options,
+        )
         return run(*options, *command, cwd=tmp_path, **variables)
 
     return start
@@ -73,7 +86,11 @@ def run(*arguments, cwd=None, **variables):
         timeout=380,
         check=False,
         cwd=cwd,
-        env={**{key: value for key, value in os.environ.items() if not key.startswith("OTEL")}, **variables},
+        env={
+            **{key: value for key, value in os.environ.items() if not key.startswith("OTEL")},
+            "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": all_but("fastpath", "fastapi"),
+            **variables,
+        },
     )
 
 

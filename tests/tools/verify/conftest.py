@@ -8,17 +8,21 @@ import subprocess
 import sys
 
 import pytest
+from disabled_instrumentations import all_but
 
 
-@pytest.fixture
-def verify(tmp_path):
+@pytest.fixture(scope="module")
+def verify(tmp_path_factory):
     """`verify("--as-is", program="...")`: the exit status, the JSON report or None, and what was written to stderr."""
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the OTLP exporter is not installed")
+    folder = tmp_path_factory.mktemp("verify")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("OTEL")}
+    environ["OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"] = all_but("fastpath", "logging")
 
     def run(*options, program="", arguments=(), timeout=300):
-        file = tmp_path / "program.py"
+        file = folder / "program.py"
         file.write_text(program, encoding="utf-8")
-        report = tmp_path / "report.json"
+        report = folder / "report.json"
         report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "otel_fastpath", "verify", "--json", str(report), *options]
         done = subprocess.run(
@@ -27,7 +31,7 @@ def verify(tmp_path):
             text=True,
             timeout=timeout,
             check=False,
-            env={key: value for key, value in os.environ.items() if not key.startswith("OTEL")},
+            env=environ,
         )
         found = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
         return done.returncode, found, done.stderr
