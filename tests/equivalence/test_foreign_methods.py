@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from unittest import mock
 
 import pytest
+from combinations import crossed
 from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, SynchronousMultiSpanProcessor, Tracer, _Span
@@ -106,10 +107,10 @@ def _failing(tracer, link):
 
 
 PROCESSORS = {
+    "a batch and a simple one": lambda world: [_batch(world), SimpleSpanProcessor(world.keep(Keeping()))],
     "a batch": lambda world: [_batch(world)],
     "a quiet one and a batch": lambda world: [Quiet(), _batch(world)],
     "a filter": lambda world: [_batch(world, Filtering)],
-    "a batch and a simple one": lambda world: [_batch(world), SimpleSpanProcessor(world.keep(Keeping()))],
 }
 
 
@@ -118,11 +119,15 @@ def _batch(world, kind=BatchSpanProcessor):
 
 
 @pytest.mark.proves("batch_processor.on_end")
-@pytest.mark.parametrize("processors", sorted(PROCESSORS))
-@pytest.mark.parametrize(("owner", "name"), METHODS, ids=lambda value: getattr(value, "__name__", value))
-def test_a_method_is_replaced_and_put_back(fast, owner, name, processors):
+@pytest.mark.parametrize(
+    ("method", "processors"),
+    crossed(METHODS, list(PROCESSORS)),
+    ids=lambda value: f"{value[0].__name__}-{value[1]}" if isinstance(value, tuple) else value,
+)
+def test_a_method_is_replaced_and_put_back(fast, method, processors):
     """In the middle of a program, and of a span: from then on it is called, and no more once it is put back."""
     del fast
+    owner, name = method
 
     def scenario(world):
         for processor in PROCESSORS[processors](world):

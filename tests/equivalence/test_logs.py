@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+from combinations import crossed
 from newer_releases import older
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
@@ -69,8 +70,7 @@ def attributes_of(way, error, handlers):
 
 
 @pytest.mark.proves("logs.exception", "logs.handler", "logs.instrumentation_handler")
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("what", errors.RAISERS)
+@pytest.mark.parametrize(("way", "what"), crossed(WAYS, list(errors.RAISERS)))
 def test_a_record_of_an_exception_is_as_stock_writes_it(way, what, handlers, instrumentor):
     """All attributes, in their order, the stack trace to the letter."""
     error = errors.made(what)

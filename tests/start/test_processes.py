@@ -44,9 +44,9 @@ PROGRAMS = {
     "in a function": "def work():\n"
     + "".join(f"    {line}\n" for line in [*APPLICATION.splitlines(), "print(handle())"])
     + "work()\n",
-    # A serverless runtime loads the handler's file by its path; some do so again for a new version.
+    # A serverless runtime loads the handler's file by its path; some do so again for a new version, or reload it.
     "by a handler's loader": """
-import importlib.util
+import importlib.util, sys
 
 def load():
     spec = importlib.util.spec_from_file_location("handler", "handler.py")
@@ -56,9 +56,6 @@ def load():
 
 print(load().handle())
 print(load().handle())
-""",
-    "and reload it": """
-import importlib, sys
 sys.path.insert(0, ".")
 import handler
 handler.handle()

@@ -9,6 +9,7 @@ from unittest import mock
 import pytest
 import users
 from client_hosts import CLIENTS, serving
+from combinations import crossed
 from newer_releases import aiohttp_requests, asgi_requests
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.util import http
@@ -78,10 +79,10 @@ def _replace(stack):
     stack.enter_context(mock.patch.object(http, "PARAMS_TO_REDACT", [*http.PARAMS_TO_REDACT, "api_key"]))
 
 
-@pytest.mark.parametrize("change", [_extend, _replace])
-@pytest.mark.parametrize("is_before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize(
+    ("name", "is_before", "change"), crossed([*SERVERS, *CLIENTS], [False, True], [_extend, _replace])
+)
 @pytest.mark.usefixtures("conventions")
-@pytest.mark.parametrize("name", [*SERVERS, *CLIENTS])
 def test_it_is_as_with_stock(instrumentor, core, server, name, is_before, change):
     """Before this package instruments, or once it has learnt what requests of a kind have in common."""
     run = _run(name, server)

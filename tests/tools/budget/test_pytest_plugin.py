@@ -136,29 +136,26 @@ def test_a_scenario_that_is_declared(run, pytester):
     result.stdout.fnmatch_lines(["hook: calls 1, limit <= 0: fail"])
 
 
-@pytest.mark.parametrize(
-    ("test", "message"),
-    [
-        (marked('bytecodes="420"'), 'test_hooks.py::test_hook: overhead_budget.bytecodes = "420": expected*'),
-        (
-            marked('seconds="1"'),
-            'test_hooks.py::test_hook: overhead_budget.seconds = "1": expected one of the metrics *',
-        ),
-        (marked('calls="<= 1"', body="overhead(bare)"), "overhead(bare, instrumented): expected two callables"),
-        (marked("", body="overhead('nothing')"), "overhead('nothing'): expected one of the declared scenarios"),
-        (
-            marked('calls="<= 1"', body="overhead(bare, hooked); overhead(bare, hooked)"),
-            "the overhead fixture can be used once in a test",
-        ),
-        (marked('calls="<= 1"', body="overhead(bare, lambda: 1 / 0)"), "instrumented raised ZeroDivisionError*"),
-    ],
-)
-def test_mistakes_are_one_line(run, test, message):
-    """As in a declaration."""
-    result = run(test)
+MISTAKES = [
+    (('bytecodes="420"', "test_0"), 'test_hooks.py::test_0: overhead_budget.bytecodes = "420": expected*'),
+    (('seconds="1"', "test_1"), 'test_hooks.py::test_1: overhead_budget.seconds = "1": expected one of the metrics *'),
+    (('calls="<= 1"', "test_2", "overhead(bare)"), "overhead(bare, instrumented): expected two callables"),
+    (("", "test_3", "overhead('nothing')"), "overhead('nothing'): expected one of the declared scenarios"),
+    (
+        ('calls="<= 1"', "test_4", "overhead(bare, hooked); overhead(bare, hooked)"),
+        "the overhead fixture can be used once in a test",
+    ),
+    (('calls="<= 1"', "test_5", "overhead(bare, lambda: 1 / 0)"), "instrumented raised ZeroDivisionError*"),
+]
 
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([message])
+
+def test_mistakes_are_one_line(run):
+    """As in a declaration."""
+    result = run("".join(marked(*test) for test, _ in MISTAKES))
+
+    result.assert_outcomes(failed=len(MISTAKES))
+    for _, message in MISTAKES:
+        result.stdout.fnmatch_lines([message])
 
 
 def test_without_a_budget_it_measures(run):

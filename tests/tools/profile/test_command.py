@@ -36,8 +36,8 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with `shop.py`, a program that makes spans for a second of CPU time, and `endless.py`."""
-    for name, seconds in (("shop", 1), ("endless", 600)):
+    """A folder with `shop.py`, a program that makes spans for some CPU time, and `endless.py`."""
+    for name, seconds in (("shop", 0.4), ("endless", 600)):
         tmp_path.joinpath(f"{name}.py").write_text(PROGRAM.format(seconds=seconds), encoding="utf-8")
     return tmp_path
 
@@ -95,14 +95,19 @@ def test_the_time_ends_it(folder):
 
 def test_ctrl_c_leaves_a_report(folder):
     """What was recorded until then."""
+    (folder / "noticed.py").write_text("import pathlib, shop\npathlib.Path('begun').touch()\nshop.serve(600)\n")
     process = subprocess.Popen(
-        [*COMMAND, "--json", "r.json", "endless.py"],
+        [*COMMAND, "--json", "r.json", "noticed.py"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(6)
+    end = time.monotonic() + 60
+    while not (folder / "begun").exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=90)
 
