@@ -18,7 +18,6 @@ from packaging.requirements import Requirement
 
 from otel_fastpath import compiled as cores
 from otel_fastpath import wrong_settings
-from otel_fastpath.features import LIBRARIES
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching import faults
 
@@ -30,6 +29,8 @@ else:
 # What tests of several features share is in modules of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("contracts")
+
+from stock_or_fastpath import wrap_only  # noqa: E402  # found only from here on
 
 # Where Python writes no bytecode, as in many containers, each of the hundreds of processes that tests start would
 # compile all that it imports.
@@ -132,8 +133,7 @@ def libraries(request):
 def instrumentor(environ, patchers, libraries, monkeypatch):  # noqa: ARG001  # a fixture cannot use `usefixtures`
     """An instrumentor as in a new process; after the test it is uninstrumented, and the singleton is restored."""
     if libraries is not None:
-        wrapped = tuple(each for each in LIBRARIES.installations if each.part.wrapper in libraries)
-        monkeypatch.setitem(vars(LIBRARIES), "installations", wrapped)
+        wrap_only(libraries, monkeypatch)
     kind = FastpathInstrumentor
     before = {name: vars(kind).get(name) for name in ("_instance", "_parts")}
     kind._instance = kind._parts = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 from collections import Counter
@@ -162,20 +163,25 @@ def walk(importer, nodes, *, at_top):
         yield from walk(importer, ast.iter_child_nodes(node), at_top=at_top and not later)
 
 
-IMPORTS = [
-    each
-    for name, path in MODULES.items()
-    # It has the names of all of them, for type checkers.
-    if name != f"{NAME}.compiled.hot"
-    for each in walk(name, ast.parse(path.read_text(encoding="utf-8")).body, at_top=True)
-]
 # What a compiled module takes from another: "otel_fastpath/trace/tracer_c.pxd" is of `otel_fastpath.trace.tracer`.
 CIMPORTED = re.compile(rf"^from ({NAME}\.[\w.]+?)(?:_c)? cimport", re.MULTILINE)
-IMPORTS += [
-    Import(".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix("_c"), target, at_top=False)
-    for path in [*ROOT.rglob("*.pxd"), *ROOT.rglob("*.pyx")]
-    for target in CIMPORTED.findall(path.read_text(encoding="utf-8"))
-]
+
+
+@functools.cache
+def every_import():
+    """Those of the package's files."""
+    found = [
+        each
+        for name, path in MODULES.items()
+        # It has the names of all of them, for type checkers.
+        if name != f"{NAME}.compiled.hot"
+        for each in walk(name, ast.parse(path.read_text(encoding="utf-8")).body, at_top=True)
+    ]
+    return found + [
+        Import(".".join((NAME, *path.relative_to(ROOT).with_suffix("").parts)).removesuffix("_c"), target, at_top=False)
+        for path in [*ROOT.rglob("*.pxd"), *ROOT.rglob("*.pyx")]
+        for target in CIMPORTED.findall(path.read_text(encoding="utf-8"))
+    ]
 
 
 def unit(module):
@@ -198,7 +204,7 @@ def test_layers_import_downwards_only():
     """Each unit imports itself and what the table allows, at the top, in a function or by name."""
     wrong = {
         (each.importer, each.target)
-        for each in IMPORTS
+        for each in every_import()
         if is_ours(each.target)
         and unit(each.target) != unit(each.importer)
         and unit(each.target) not in MAY_IMPORT[unit(each.importer)]
@@ -220,7 +226,7 @@ def test_the_table_of_features_is_complete():
 
     assert [each.name for each in FEATURES] == list(dict.fromkeys(each.name for each in FEATURES))
     assert len(FEATURES) == len(registers) + 1, "and the libraries"
-    assert {each.importer for each in IMPORTS if each.target in registers} == {f"{NAME}.features"}
+    assert {each.importer for each in every_import() if each.target in registers} == {f"{NAME}.features"}
 
 
 def closest(module):
@@ -232,7 +238,7 @@ def test_patches_do_not_know_each_other():
     """Patches are applied only through the declarations of their feature."""
     wrong = [
         each
-        for each in IMPORTS
+        for each in every_import()
         if is_ours(each.target)
         and each.target.rpartition(".")[2].startswith("patches_")
         and each.importer != f"{'.'.join(each.target.split('.')[:2])}.register"
@@ -252,7 +258,7 @@ def test_libraries_do_not_know_each_other():
     """A wrapper takes from its own folder, from those above, and from what is shared."""
     wrong = [
         each
-        for each in IMPORTS
+        for each in every_import()
         if each.target in MODULES
         and unit(each.importer) == unit(each.target)
         and unit(each.importer) in LIBRARIES
@@ -275,7 +281,7 @@ def is_http_hook(name):
 def test_third_parties_are_those_allowed():
     """The bottom needs the standard library only; an application's libraries are imported inside functions."""
     wrong = []
-    for each in IMPORTS:
+    for each in every_import():
         top = each.target.partition(".")[0]
         if is_ours(each.target) or top in sys.stdlib_module_names:
             continue
@@ -297,7 +303,7 @@ def test_what_is_patched_is_not_imported_to_patch_it():
     their tops.
     """
     at_top = {}
-    for each in IMPORTS:
+    for each in every_import():
         if each.at_top:
             at_top.setdefault(each.importer, set()).add(each.target)
     reached = {
@@ -353,7 +359,7 @@ def test_a_circle_is_seen():
 
 def test_no_modules_import_each_other():
     """Modules can be ordered so that each imports only earlier ones, at any time."""
-    ours = [(each.importer, each.target) for each in IMPORTS if each.target in MODULES]
+    ours = [(each.importer, each.target) for each in every_import() if each.target in MODULES]
     benchmarks = list(imports_of_benchmarks())
     assert ("bench_logs", "table") in benchmarks
 

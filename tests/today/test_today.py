@@ -103,10 +103,10 @@ def test_what_is_slow_is_no_error(day, monkeypatch):
     monkeypatch.setattr(today, "_IDLE", 0.5)
     monkeypatch.setattr(today, "_LOOK", 0.1)
     monkeypatch.setattr(today, "_LEAST_CPU", 0.01)
-    monkeypatch.setattr(today, "LIMIT", 2.0)
+    monkeypatch.setattr(today, "LIMIT", 1.0)
     status, printed = day("while True: pass", seconds=0.01)
     assert status == 0
-    assert "not run: to its end: the 2 seconds were over" in printed
+    assert "not run: to its end: the 1 seconds were over" in printed
 
 
 def test_what_works_in_a_session_of_its_own_does_not_hang(day, monkeypatch, tmp_path):

@@ -54,11 +54,6 @@ class Call:
     streams: bool = False
     raw: bool = True
 
-    def is_there(self) -> bool:
-        """Whether the installed client has it."""
-        with openai.OpenAI(api_key="none") as client:
-            return has(client, self.method)
-
     def on(self, client: Any, form: str = "") -> Any:
         """The bound method; `form` is "", "with_raw_response" or "with_streaming_response"."""
         *path, name = self.method.split(".")
@@ -122,4 +117,5 @@ WIDER = (
     Call("realtime.client_secrets.create"),
 )
 # Of those, what the installed client has: each release adds some.
-EVERY = tuple(call for call in (*SHARED, *WIDER) if call.is_there())
+with openai.OpenAI(api_key="none") as _client:
+    EVERY = tuple(call for call in (*SHARED, *WIDER) if has(_client, call.method))

@@ -35,9 +35,9 @@ QUICK = ("--processes", "1", "--cycles", "20", "--pause", "0")
 
 def pytest_collection_modifyitems(items):
     """A test here is a dozen processes: on a crowded machine they take minutes."""
-    folder = Path(__file__).parent
+    folder = str(Path(__file__).parent)
     for item in items:
-        if folder in item.path.parents and not item.get_closest_marker("timeout"):
+        if str(item.path).startswith(folder) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(600))
 
 
