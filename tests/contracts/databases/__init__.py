@@ -7,8 +7,19 @@ is awaited if it can be.
 
 from contracts.databases.contract import by_hand, type_of, wait
 from contracts.databases.errors import Errors
+from contracts.databases.operations import Operations
 from contracts.databases.outcome import Outcome
 from contracts.databases.takeover import StockCommenter, Takeover
 from contracts.databases.transparency import Transparency
 
-__all__ = ["Errors", "Outcome", "StockCommenter", "Takeover", "Transparency", "by_hand", "type_of", "wait"]
+__all__ = [
+    "Errors",
+    "Operations",
+    "Outcome",
+    "StockCommenter",
+    "Takeover",
+    "Transparency",
+    "by_hand",
+    "type_of",
+    "wait",
+]

@@ -69,7 +69,8 @@ class Contract:
                 mark = pytest.mark.parametrize(arguments, values(cls), indirect=indirect).mark
                 copy.pytestmark = [*getattr(test, "pytestmark", ()), mark]
                 setattr(cls, name, copy)
-        for name, table in cls.needs.items():
+        needs = {name: table for suite in cls.__mro__ for name, table in vars(suite).get("needs", {}).items()}
+        for name, table in needs.items():
             if hasattr(cls, name) and not getattr(cls, table):
                 setattr(cls, name, None)
 

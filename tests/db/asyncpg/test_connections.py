@@ -86,23 +86,3 @@ def test_a_connection_from_before_is_seen(wrap, run):
     run(main)
 
     assert sink[0].names() == ["SELECT"]
-
-
-def test_uninstrumented_nothing_is_seen(wrap, run, instrumentor):
-    """On a connection that was seen before; wrapped again, it is seen again, with the new options."""
-    counts = []
-
-    async def main(connection):
-        seen = wrap()
-        await connection.fetch("SELECT 1")
-        instrumentor.uninstrument()
-        await connection.fetch("SELECT 2")
-        counts.append(len(seen.spans()))
-        wrap("parameters")
-        await connection.fetchval("SELECT $1::text", "x" * 1000)
-        span = seen.one()
-        assert span.attributes["db.query.parameter.0"] == "x" * 256
-
-    run(main)
-
-    assert counts == [1]

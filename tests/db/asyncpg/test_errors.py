@@ -49,27 +49,6 @@ def test_a_second_query_meanwhile_is_a_span_of_its_own(look, seen, database_url)
     assert first.status.status_code is StatusCode.UNSET
 
 
-def test_a_server_process_that_is_killed_is_told(look, database_url):
-    """In the middle of a query; a new connection works."""
-
-    async def main(connection):
-        other = await asyncpg.connect(database_url)
-        query = asyncio.create_task(connection.fetch("SELECT pg_sleep(5)"))
-        pid = connection.get_server_pid()
-        active = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'"
-        while not await other.fetchval(active, pid):
-            pass
-        await other.execute("SELECT pg_terminate_backend($1)", pid)
-        with pytest.raises((asyncpg.AdminShutdownError, asyncpg.ConnectionDoesNotExistError)):
-            await query
-        await other.close()
-
-    failed = [span for span in look(main).spans() if span.status.status_code is StatusCode.ERROR]
-
-    (span,) = failed
-    assert span.attributes["error.type"] in {"57P01", "08003"}
-
-
 def test_a_parameter_that_cannot_be_text_is_no_fault_of_the_query(look, no_faults):
     """It is counted, and the query runs."""
 

@@ -120,20 +120,3 @@ def test_a_closed_connection_from_before_is_told(wrap, database_url):
         cursor.execute("SELECT 1")
 
     assert "server.address" not in seen.one().attributes
-
-
-def test_a_server_process_that_is_killed_is_told(look, database_url):
-    """In the middle of a query; a new connection works."""
-
-    def main(connection):
-        with psycopg.connect(database_url, autocommit=True) as other:
-            kill = "SELECT pg_terminate_backend(%s)"
-            timer = threading.Timer(0.3, other.execute, (kill, [connection.info.backend_pid]))
-            timer.start()
-            with pytest.raises(psycopg.OperationalError):
-                connection.execute("SELECT pg_sleep(5)")
-            timer.join()
-
-    (span,) = [span for span in look(main).spans() if span.status.status_code is StatusCode.ERROR]
-
-    assert span.attributes["error.type"] == "57P01"

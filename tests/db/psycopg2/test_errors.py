@@ -60,21 +60,3 @@ def test_a_closed_connection_is_told(look):
             connection.cursor()
 
     assert [span.attributes["error.type"] for span in look(main).spans()] == ["psycopg2.InterfaceError"]
-
-
-def test_a_server_process_that_is_killed_is_told(look, run):
-    """In the middle of a query."""
-
-    def main(connection):
-        process = connection.info.backend_pid
-        kill = "SELECT pg_terminate_backend(%s)"
-        timer = threading.Timer(0.3, run, (lambda other: other.cursor().execute(kill, [process]),))
-        timer.start()
-        with pytest.raises(psycopg2.OperationalError):
-            connection.cursor().execute("SELECT pg_sleep(5)")
-        timer.join()
-        assert connection.closed
-
-    (span,) = [span for span in look(main).spans() if span.status.status_code is StatusCode.ERROR]
-
-    assert span.attributes["error.type"] in {"57P01", "psycopg2.errors.AdminShutdown", "psycopg2.OperationalError"}

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import io
-from urllib.parse import urlsplit
 
 import psycopg2
 import psycopg2.extensions
 import psycopg2.extras
 import pytest
 from combinations import crossed
+from contracts.databases import Operations
 from opentelemetry import trace
-from opentelemetry.trace import SpanKind, StatusCode
 from psycopg2 import sql
-
-DURATION = "db.client.operation.duration"
-ROWS = "db.client.response.returned_rows"
 
 
 class Mine(psycopg2.extensions.cursor):
@@ -47,28 +43,6 @@ FACTORIES = {
     "with slots": WithSlots,
     "function": function,
 }
-
-
-def test_a_query_has_the_stable_conventions_attributes(look, database_url):
-    """At its creation; the port because it is not 5432; parameterised text as it is."""
-    url = urlsplit(database_url)
-    text = "SELECT id, v FROM t WHERE v <> 'x' AND id < %s"
-    seen = look(lambda connection: connection.cursor().execute(text, (4,)))
-
-    span = seen.one()
-    assert (span.name, span.kind, span.status.status_code) == ("SELECT t", SpanKind.CLIENT, StatusCode.UNSET)
-    expected = {
-        "db.system.name": "postgresql",
-        "db.namespace": url.path[1:],
-        "server.address": url.hostname,
-        "server.port": url.port,
-        "db.query.text": text,
-        "db.query.summary": "SELECT t",
-    }
-    if url.port in {None, 5432}:
-        del expected["server.port"]
-    assert dict(span.attributes) == expected
-    assert span.instrumentation_scope.name == "otel_fastpath.psycopg2"
 
 
 def test_a_query_is_a_child_of_the_current_span(look, seen):
@@ -164,34 +138,6 @@ METHODS = {
 }
 
 
-@pytest.mark.proves("psycopg2.connect", "psycopg2.execute_*")
-@pytest.mark.parametrize("method", METHODS)
-def test_each_method_is_one_span(look, method):
-    """By position or keyword; what psycopg2 does inside it, such as a page of a batch, is no span of its own."""
-    call, name = METHODS[method]
-
-    seen = look(lambda connection: call(connection.cursor()))
-
-    span = seen.one()
-    assert (span.name, span.status.status_code) == (name, StatusCode.UNSET)
-    assert span.attributes["db.query.summary"] == span.name
-    durations = {point.attributes["db.query.summary"]: point.count for point in seen.metrics()[DURATION]}
-    assert durations[span.name] == 1
-
-
-def test_a_page_that_an_old_import_sends_is_named_after_its_operation(look):
-    """For who imported `execute_values` before we instrumented: each page is a span, without values."""
-    early = psycopg2.extras.execute_values
-
-    def main(connection):
-        early(connection.cursor(), "INSERT INTO t VALUES %s", [(i, "secret") for i in (11, 12, 13)], page_size=2)
-
-    spans = look(main).spans()
-
-    assert [span.name for span in spans] == ["INSERT t", "INSERT t"]
-    assert "secret" not in str([dict(span.attributes) for span in spans])
-
-
 NUMBERS = {
     "query": (lambda c: c.execute("SELECT * FROM t WHERE id < %s", [4]), 3),
     "no rows": (lambda c: c.execute("SELECT * FROM t WHERE id < %s", [0]), 0),
@@ -207,23 +153,47 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
-def test_rows_are_counted_where_they_are_returned(look, kind):
-    """As a metric, and as an attribute for who asked."""
-    call, number = NUMBERS[kind]
+@pytest.mark.proves("psycopg2.connect", "psycopg2.execute_*")
+class TestOperations(Operations):
+    """Of a cursor."""
 
-    seen = look(lambda connection: call(connection.cursor()), options="rows")
+    methods = METHODS
+    numbers = NUMBERS
+    batches = {"executemany": 2, "execute_batch": 7, "execute_values": 7}
+    killed = (
+        psycopg2.OperationalError,
+        {"57P01", "psycopg2.errors.AdminShutdown", "psycopg2.OperationalError"},
+    )
 
-    assert seen.one().attributes.get("db.response.returned_rows") == number
-    assert [point.sum for point in seen.metrics().get(ROWS, [])] == ([] if number is None else [number])
+    def take(self, connection):
+        """A cursor has the methods."""
+        return connection.cursor()
+
+    def process(self, connection):
+        """As psycopg2 knows it."""
+        return connection.info.backend_pid
+
+    def ask(self, connection, text, *values):
+        """With a cursor."""
+        connection.cursor().execute(text, values or None)
+
+    def ask_by_name(self, connection):
+        """They have, also by keyword."""
+        connection.cursor().execute("SELECT %(a)s::text", vars={"a": "x"})
+        return True
 
 
-@pytest.mark.parametrize("method", ["executemany", "execute_batch", "execute_values"])
-def test_a_batch_has_its_size(look, method):
-    """If it can be known without consuming the parameters."""
-    span = look(lambda connection: METHODS[method][0](connection.cursor())).one()
+def test_a_page_that_an_old_import_sends_is_named_after_its_operation(look):
+    """For who imported `execute_values` before we instrumented: each page is a span, without values."""
+    early = psycopg2.extras.execute_values
 
-    assert span.attributes["db.operation.batch.size"] == (2 if method == "executemany" else 7)
+    def main(connection):
+        early(connection.cursor(), "INSERT INTO t VALUES %s", [(i, "secret") for i in (11, 12, 13)], page_size=2)
+
+    spans = look(main).spans()
+
+    assert [span.name for span in spans] == ["INSERT t", "INSERT t"]
+    assert "secret" not in str([dict(span.attributes) for span in spans])
 
 
 READS = {
@@ -272,37 +242,3 @@ def test_a_cursor_from_before_is_not_seen(wrap, run, table, instrumentor):  # no
     run(main, autocommit=False)
 
     assert seen.names() == ["COMMIT"]
-
-
-def test_the_duration_has_the_stated_buckets(look):
-    """Of the convention."""
-    seen = look(lambda connection: connection.cursor().execute("SELECT 1"))
-
-    point = next(p for p in seen.metrics()[DURATION] if p.attributes["db.query.summary"] == "SELECT")
-    assert point.explicit_bounds == (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
-    assert 0 < point.sum < 60
-
-
-def test_uninstrumented_nothing_is_seen(wrap, run, instrumentor):
-    """On a connection that was seen before; wrapped again, it is seen again, with the new options."""
-    counts = []
-
-    def main(connection):
-        seen = wrap()
-        seen.spans()
-        connection.cursor().execute("SELECT 1")
-        instrumentor.uninstrument()
-        connection.cursor().execute("SELECT 2")
-        counts.append(len(seen.spans()))
-        wrap("parameters")
-        connection.cursor().execute("SELECT %s::text, %s", ("x" * 1000, 7))
-        span = seen.one()
-        assert span.attributes["db.query.parameter.0"] == "x" * 256
-        assert span.attributes["db.query.parameter.1"] == "7"
-        connection.cursor().execute("SELECT %(a)s::text", vars={"a": "x"})
-        assert seen.one().attributes["db.query.parameter.a"] == "x"
-
-    wrap()
-    run(main)
-
-    assert counts == [1]
