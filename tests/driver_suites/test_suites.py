@@ -28,6 +28,8 @@ class TestDriver:
     def test_failing(self):
         assert False
 """
+# Plugins of this repository's own tests, which take a second to load.
+LEAN = [word for name in ("hypothesispytest", "anyio", "benchmark") for word in ("-p", f"no:{name}")]
 
 # Fails the first time that it is run with us.
 ONCE = """
@@ -54,7 +56,7 @@ def test_steady():
 def suite(tmp_path):
     """A suite with a test that breaks with us, one that never breaks, and one that always fails."""
     tmp_path.joinpath("test_driver.py").write_text(SUITE, encoding="utf-8")
-    return Suite(tmp_path, ["test_driver.py"], {"OTEL_FASTPATH_SQLITE3": "on"})
+    return Suite(tmp_path, ["test_driver.py"], {"OTEL_FASTPATH_SQLITE3": "on"}, LEAN)
 
 
 def test_what_cannot_be_downloaded_has_a_status_of_its_own(capsys):
