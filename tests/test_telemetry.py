@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from at_exit import without_stocks_lines
+from disabled_instrumentations import all_but
 
 pytest.importorskip("opentelemetry.instrumentation.genai.openai", reason="stock's needs OpenTelemetry 1.43")
 
@@ -63,6 +64,7 @@ def service(environ, tmp_path):
                 **os.environ,
                 **exporters,
                 "OTEL_LOGS_EXPORTER": "none",
+                "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": all_but("fastpath", "openai"),
                 "PYTHONPATH": f"{tmp_path}{os.pathsep}{MADE_UP}",
                 **variables,
             },
@@ -125,7 +127,7 @@ def own(counted):
 
 def test_a_service_emits_what_it_emitted_before(service, core):
     """Where the stock instrumentation is installed, ours emits its spans and metrics, and no others."""
-    stock_spans, stock_series, _ = service(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="fastpath")
+    stock_spans, stock_series, _ = service(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=all_but("openai"))
     spans, series, status = service(OTEL_FASTPATH_CORE=core)
 
     assert names(stock_spans) == {"request", "chat gpt-4o"}
@@ -141,7 +143,7 @@ def test_a_service_emits_what_it_emitted_before(service, core):
 @pytest.mark.usefixtures("uninstalled")
 def test_what_was_not_instrumented_is_not(service, core):
     """Without the stock instrumentation there were no spans of the library, and there are none."""
-    stock_spans, stock_series, _ = service(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS="fastpath")
+    stock_spans, stock_series, _ = service(OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=all_but("openai"))
     spans, series, status = service(OTEL_FASTPATH_CORE=core)
 
     assert names(stock_spans) == {"request"}
