@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import importlib.metadata
@@ -10,6 +11,7 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -35,8 +37,10 @@ from stock_or_fastpath import wrap_only  # noqa: E402  # found only from here on
 # Where Python writes no bytecode, as in many containers, each of the hundreds of processes that tests start would
 # compile all that it imports.
 if sys.dont_write_bytecode:
+    _bytecode = tempfile.TemporaryDirectory()
+    atexit.register(_bytecode.cleanup)
     sys.dont_write_bytecode = False
-    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".cache" / "bytecode")
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = _bytecode.name
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
