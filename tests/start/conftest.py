@@ -13,11 +13,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from at_exit import without_stocks_lines
 from disabled_instrumentations import all_but
-from start_ways import USED, WAYS, command
+from start_ways import WAYS, command
 
 
 @pytest.fixture
-def environment(environ):
+def used():
+    """The instrumentations that the programs use."""
+    return {"fastapi", "flask", "fastpath", "httpx", "requests", "starlette", "urllib3"}
+
+
+@pytest.fixture
+def environment(environ, used):
     """Returns the variables of a way of starting; only the instrumentations that the programs use are on."""
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
         environ.delenv(name)
@@ -34,7 +40,7 @@ def environment(environ):
             "OTEL_LOGS_EXPORTER": "none",
             # On a busy machine the exporter's thread would print into the program's line.
             "OTEL_BSP_SCHEDULE_DELAY": "60000",
-            "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": all_but(*USED - {without}),
+            "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": all_but(*used - {without}),
             **variables,
         }
 

@@ -14,7 +14,6 @@ WAYS = {
     "lazy": ("opentelemetry-instrument", {}),
     "run": ("otel-fastpath", {}),
 }
-USED = {"fastapi", "flask", "fastpath", "httpx", "requests", "starlette", "urllib3"}
 
 
 def command(way, *words):

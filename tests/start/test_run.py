@@ -57,6 +57,12 @@ def shape(result):
 
 
 @pytest.fixture
+def used():
+    """The instrumentations that the programs use."""
+    return {"flask", "fastpath"}
+
+
+@pytest.fixture
 def program(tmp_path):
     """Writes a file."""
 
