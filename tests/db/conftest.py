@@ -97,9 +97,12 @@ def library(request):
 
 @pytest.fixture
 def libraries(request):
-    """The library itself, and all of them where it is used together with others."""
+    """The library itself; SQLAlchemy with those that are used with it; and all of them in tests of what they share."""
     folder = request.path.parent.name
-    return None if folder in {"db", "dbapi", "sqlalchemy", "watching"} else (request.getfixturevalue("library"),)
+    if folder in {"db", "dbapi", "watching"}:
+        return None
+    more = ("asyncpg", "mysqlclient", "psycopg", "psycopg2", "pymysql", "redis", "sqlite3")
+    return (request.getfixturevalue("library"), *(more if folder == "sqlalchemy" else ()))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import textwrap
 import time
 
 import pytest
+from disabled_instrumentations import all_but
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer of CPU time")
 COMMAND = (sys.executable, "-m", "otel_fastpath", "profile", "--no-progress")
@@ -35,8 +36,9 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
     """A folder with `shop.py`, a program that makes spans for some CPU time, and `endless.py`."""
+    monkeypatch.setenv("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", all_but("fastpath"))
     for name, seconds in (("shop", 0.4), ("endless", 600)):
         tmp_path.joinpath(f"{name}.py").write_text(PROGRAM.format(seconds=seconds), encoding="utf-8")
     return tmp_path
