@@ -29,6 +29,13 @@ def scan(core):
     return load("db.queries.sql", core).scan
 
 
+# Folder -> the libraries that its tests use besides its own.
+BESIDES = {
+    "cassandra_driver": ("sqlalchemy",),
+    "sqlalchemy": ("asyncpg", "mysqlclient", "psycopg", "psycopg2", "pymysql", "redis", "sqlite3"),
+}
+
+
 class Seen:
     """Where spans and metrics arrive.
 
@@ -97,12 +104,11 @@ def library(request):
 
 @pytest.fixture
 def libraries(request):
-    """The library itself; SQLAlchemy with those that are used with it; and all of them in tests of what they share."""
+    """The library itself and those that its tests use besides; all of them in tests of what they share."""
     folder = request.path.parent.name
     if folder in {"db", "dbapi", "watching"}:
         return None
-    more = ("asyncpg", "mysqlclient", "psycopg", "psycopg2", "pymysql", "redis", "sqlite3")
-    return (request.getfixturevalue("library"), *(more if folder == "sqlalchemy" else ()))
+    return (request.getfixturevalue("library"), *BESIDES.get(folder, ()))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ ALLOWED = {
     *(("db/conventions.py", name) for name in ("parameters", "shortened")),
     *(("db/queries/parameters.py", name) for name in ("has_any", "text_of")),
     ("genai/openai/content.py", "_has_any"),
-    ("genai/openai/reading/parts.py", "_decoded"),
+    ("genai/openai/reading/parts.py", "_decode"),
 }
 # What these prepare or conclude falls back to stock's own code, which the skeleton of calls does not know.
 ALLOWED |= {
