@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functions import Recorder
 from library_programs import library_programs
 from mutating import Mutation, note_users
-from processes import Parent, in_child
+from processes import LONG_S, Parent, in_child
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching import faults
 from otel_fastpath.tools.prove.log_programs import log_programs
 from otel_fastpath.tools.prove.metric_programs import metric_programs
-from otel_fastpath.tools.prove.program import observe
+from otel_fastpath.tools.prove.program import RAISED, observe
 from otel_fastpath.tools.prove.span_programs import span_programs
 
 CORES = ("c", "py")
@@ -67,7 +67,7 @@ class Row:
         way: See `Mutation`.
         kind: Likewise.
         core: The core.
-        outcome: "followed", "stood back", "no effect", "stopped" or "silent".
+        outcome: "followed", "stood back", "no effect", "breaks stock" or "silent".
         program: The first program that shows a difference.
         difference: What it shows.
         faults: How many errors of this package were absorbed.
@@ -106,7 +106,7 @@ class Checker:
         self.programs = {each.name: each for each in (*signals, *library_programs(url))}
         self._parents = {}
         # Whatever is imported late is imported now, and of this package only that.
-        for name in in_child(self._imported):
+        for name in in_child(self._imported, LONG_S):
             importlib.import_module(name)
         for program in self.programs.values():
             observe(program)
@@ -136,8 +136,8 @@ class Checker:
         """The programs that do not show the same with this package as without, which prove nothing."""
         wrong = {}
         for core in CORES:
-            seen = in_child(lambda core=core: self._observe(None, list(self.programs), core))
-            again = in_child(lambda: self._observe(None, list(self.programs), None))
+            seen = in_child(lambda core=core: self._observe(None, list(self.programs), core), LONG_S)
+            again = in_child(lambda: self._observe(None, list(self.programs), None), LONG_S)
             for name, telemetry in seen.telemetry.items():
                 for found in (telemetry, again.telemetry[name]):
                     if found != self.stock[name]:
@@ -178,7 +178,9 @@ class Checker:
         mutation = Mutation(function.place, way, kind)
         stock = self._seen(mutation, names, function, None)
         if stock is None:
-            return [Row(function.place, way, kind, core, "stopped") for core in cores]
+            return [Row(function.place, way, kind, core, "breaks stock") for core in cores]
+        if any(self._is_broken(name, stock.telemetry[name]) for name in names):
+            return [Row(function.place, way, kind, core, "breaks stock") for core in cores]
         names = [
             name
             for name in names
@@ -187,6 +189,13 @@ class Checker:
         if not names:
             return [Row(function.place, way, kind, core, "no effect") for core in cores]
         return [self._row(function, way, kind, core, names, stock) for core in cores]
+
+    def _is_broken(self, name, telemetry):
+        """Whether a program's calls fail with a changed function, without this package."""
+        before, after = (each.partition("\n")[0] for each in (self.stock[name], telemetry))
+        if self.programs[name].is_exact:
+            return after.count(RAISED) > before.count(RAISED)
+        return after != before
 
     def _row(self, function, way, kind, core, names, stock):
         found = self._seen(Mutation(function.place, way, kind), names, function, core)

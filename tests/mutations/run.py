@@ -28,7 +28,7 @@ from client_hosts import serving  # noqa: E402
 OUTPUT = ROOT / "build/mutations"
 # What is known to be silent: the way, the kind and the place of each on a line, below a line that says why.
 KNOWN = Path(__file__).with_name("silent.txt")
-OUTCOMES = ("followed", "stood back", "no effect", "stopped", "silent")
+OUTCOMES = ("followed", "stood back", "no effect", "breaks stock", "silent")
 
 
 def main(arguments=None):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextvars
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.prove.requests_seen import renumbered
 from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+# What the outcome of a call that raised begins with.
+RAISED: Final = "raised "
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class ProgramRun:
         try:
             value = call(*args, **kwargs)
         except Exception as error:  # any exception is a result to compare
-            self.outcomes.append(f"raised {type(error).__name__}")
+            self.outcomes.append(f"{RAISED}{type(error).__name__}")
             return None
         self.outcomes.append(repr(value) if isinstance(value, str | int | float | tuple | None) else "returned")
         return value
