@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from otel_fastpath.http.stock_sources import EXCLUDING, KNOWN, sources
+from otel_fastpath.http.stock_sources import EXCLUDING, KNOWN, SANITIZING, sources
 from otel_fastpath.patching.stock import Stock
 
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation"
@@ -77,7 +77,9 @@ _SERVERS: Final = {
 }
 STOCK: Final = {
     **{
-        name: Stock(target, KNOWN, sources(*methods, *EXCLUDING), apart=(COLLECTING[name.partition(".")[0]],))
+        name: Stock(
+            target, KNOWN, sources(*methods, *EXCLUDING, SANITIZING), apart=(COLLECTING[name.partition(".")[0]],)
+        )
         for name, (target, *methods) in _SERVERS.items()
     },
     "fastapi_own.request": Stock(

@@ -31,6 +31,9 @@ _RESTS_ON: Final = (
     f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.consume_measurement",
     f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
     f"{_MODULE}.metric_reader_storage:MetricReaderStorage.consume_measurement",
+    # Of exemplars.
+    "opentelemetry.trace.span:SpanContext.span_id",
+    "opentelemetry.trace.span:SpanContext.trace_id",
 )
 
 

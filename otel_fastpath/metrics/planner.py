@@ -34,7 +34,7 @@ from otel_fastpath.metrics.known_types import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
-from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
+from otel_fastpath.patching.stock import has_own, is_unreplaced, own_methods, unreplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,6 +154,9 @@ class InstrumentPlanner:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
         if type(instrument) not in _SIGNED or type(consumer) is not SynchronousMeasurementConsumer:
+            return None
+        # Newer releases ask it for each measurement.
+        if hasattr(instrument, "_is_enabled") and not is_unreplaced(type(instrument), "_is_enabled"):
             return None
         recorder = self._basic(instrument, consumer)
         for each in recorder.storages.values():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Patch, SkipError
+from otel_fastpath.patching.sources.guard import owner_of
 from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import SDK, sources
 
@@ -30,6 +32,18 @@ COMMON_NAMES: Final = (
     "_encode_span_id",
     "_encode_trace_id",
     "_encode_value",
+)
+# What the encoders read of objects of the API and the SDK without calling these properties and methods.
+COMMON_PROPERTIES: Final = (
+    "opentelemetry.attributes:BoundedAttributes.__getitem__",
+    "opentelemetry.attributes:BoundedAttributes.__iter__",
+    "opentelemetry.attributes:BoundedAttributes.__len__",
+    "opentelemetry.sdk.resources:Resource.attributes",
+    "opentelemetry.sdk.resources:Resource.schema_url",
+    "opentelemetry.sdk.util.instrumentation:InstrumentationScope.attributes",
+    "opentelemetry.sdk.util.instrumentation:InstrumentationScope.name",
+    "opentelemetry.sdk.util.instrumentation:InstrumentationScope.schema_url",
+    "opentelemetry.sdk.util.instrumentation:InstrumentationScope.version",
 )
 
 
@@ -163,6 +177,15 @@ def readers(names: tuple[str, ...], *modules: ModuleType) -> tuple[Callable[[], 
     )
 
 
+def property_readers(places: tuple[str, ...]) -> tuple[Callable[[], Any], ...]:
+    """Likewise for these properties and methods of classes, each as "module:Class.name"."""
+    names: dict[Any, list[str]] = {}
+    for place in places:
+        owner, name = owner_of(importlib.import_module(place.partition(":")[0]), place)
+        names.setdefault(owner, []).append(name)
+    return tuple(functools.partial(operator.itemgetter(*of), vars(owner)) for owner, of in names.items())
+
+
 class Replacement:
     """What the exporters call in the place of one of stock's functions that encode a batch.
 
@@ -221,13 +244,14 @@ def replace(
     encode: Callable[[Any], Any],
     encode_each: Callable[[Any, Callable[[Any], Any]], Any],
     wrap: Callable[[Any], Any],
+    properties: tuple[str, ...] = (),
 ) -> Any:
     """What replaces the last of these functions of a module of stock's; see `Replacement`."""
     from opentelemetry.exporter.otlp.proto.common import _internal  # noqa: PLC0415  # only where it is being patched
 
     if not is_defined_in(module, original):
         raise SkipError(f"{names[-1]} is not stock's own, but {original!r}")
-    used = readers((*COMMON_NAMES, *names), _internal, module)
+    used = readers((*COMMON_NAMES, *names), _internal, module) + property_readers((*COMMON_PROPERTIES, *properties))
     replacement = Replacement(original, encode, encode_each, wrap, used)
     bind = inspect.signature(original).bind
 
@@ -248,6 +272,6 @@ def patch(
         why=why,
         make=make,
         requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
-        sources=sources(*rests_on),
+        sources=sources(*(f"{COMMON}:{name}" for name in COMMON_NAMES), *COMMON_PROPERTIES, *rests_on),
         budgets=(budget,),
     )

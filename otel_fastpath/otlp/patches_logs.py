@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, patch, replace, stock
+from otel_fastpath.otlp.exporters import COMMON, EncodedRequest, patch, replace, stock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from otel_fastpath.settings import Config
 
 _LOG_NAMES: Final = ("_encode_log", "_encode_resource_logs", "encode_logs")
+# What the encoder reads without calling it.
+_PROPERTIES: Final = ("opentelemetry.sdk._logs._internal:ReadableLogRecord.dropped_attributes",)
 _RESTS_ON: Final = (
-    *(f"{COMMON}:{name}" for name in COMMON_NAMES),
     *(f"{COMMON}._log_encoder:{name}" for name in _LOG_NAMES),
     "opentelemetry.sdk._logs._internal:ReadableLogRecord",
+    *_PROPERTIES,
 )
 
 
@@ -67,7 +69,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import _log_encoder  # noqa: PLC0415  # likewise
 
     encoder = _encoder(compiled.implementation()[0])
-    return replace(original, _log_encoder, _LOG_NAMES, encoder.encode, encoder.encode_each, wrap)
+    return replace(original, _log_encoder, _LOG_NAMES, encoder.encode, encoder.encode_each, wrap, _PROPERTIES)
 
 
 def _make_http(original: Any, _settings: Config) -> Any:

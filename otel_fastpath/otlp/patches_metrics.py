@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, patch, replace, stock
+from otel_fastpath.otlp.exporters import COMMON, EncodedRequest, patch, replace, stock
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import SDK, sources
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _METRICS_NAMES: Final = ("_encode_exemplars", "_encode_metric", "_encode_resource_metrics", "encode_metrics")
 _RESTS_ON: Final = (
-    *(f"{COMMON}:{name}" for name in COMMON_NAMES),
     *(f"{COMMON}.metrics_encoder:{name}" for name in _METRICS_NAMES),
     "opentelemetry.sdk.metrics._internal.exemplar.exemplar:Exemplar",
     "opentelemetry.sdk.metrics._internal.point:HistogramDataPoint",

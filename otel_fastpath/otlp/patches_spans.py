@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
-from otel_fastpath.otlp.exporters import COMMON, COMMON_NAMES, EncodedRequest, patch, replace, stock
+from otel_fastpath.otlp.exporters import COMMON, EncodedRequest, patch, replace, stock
 from otel_fastpath.patching.patch import SkipError
 
 if TYPE_CHECKING:
@@ -32,18 +32,27 @@ _TRACE_NAMES: Final = (
     "_span_flags",
     "encode_spans",
 )
+_READ_OF: Final = {
+    "opentelemetry.sdk.trace:ReadableSpan": (
+        *("attributes", "dropped_attributes", "dropped_events", "dropped_links", "end_time", "events"),
+        *("get_span_context", "instrumentation_scope", "kind", "links", "name", "parent", "resource", "start_time"),
+        "status",
+    ),
+    "opentelemetry.sdk.trace:EventBase": ("name", "timestamp"),
+    "opentelemetry.sdk.trace:Event": ("attributes", "dropped_attributes"),
+    "opentelemetry.trace:_LinkBase": ("context",),
+    "opentelemetry.trace:Link": ("attributes", "dropped_attributes"),
+    "opentelemetry.trace.span:SpanContext": ("is_remote", "span_id", "trace_id", "trace_state"),
+    "opentelemetry.trace.span:TraceState": ("__getitem__", "__iter__", "__len__", "items"),
+    "opentelemetry.trace.status:Status": ("description", "status_code"),
+}
+# The properties and methods that stock calls for each span, and the encoder does not.
+_PROPERTIES: Final = tuple(f"{owner}.{name}" for owner, names in _READ_OF.items() for name in names)
 _RESTS_ON: Final = (
-    *(f"{COMMON}:{name}" for name in COMMON_NAMES),
     *(f"{COMMON}.trace_encoder:{name}" for name in _TRACE_NAMES),
     "opentelemetry.sdk.trace:Event.__init__",
-    "opentelemetry.sdk.trace:Event.attributes",
-    "opentelemetry.sdk.trace:Event.dropped_attributes",
     "opentelemetry.sdk.trace:ReadableSpan.__init__",
-    "opentelemetry.sdk.trace:ReadableSpan.attributes",
-    "opentelemetry.sdk.trace:ReadableSpan.dropped_attributes",
-    "opentelemetry.sdk.trace:ReadableSpan.events",
-    "opentelemetry.sdk.trace:ReadableSpan.links",
-    "opentelemetry.sdk.trace:ReadableSpan.resource",
+    *_PROPERTIES,
 )
 # In the order of the members of SpanKind.
 _KINDS: Final = {"INTERNAL": 1, "SERVER": 2, "CLIENT": 3, "PRODUCER": 4, "CONSUMER": 5}
@@ -81,7 +90,7 @@ def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
         raise SkipError("stock's numbers of span kinds are not those that the encoder writes")
     encoder = _encoder(compiled.implementation()[0])
-    return replace(original, trace_encoder, _TRACE_NAMES, encoder.encode, encoder.encode_each, wrap)
+    return replace(original, trace_encoder, _TRACE_NAMES, encoder.encode, encoder.encode_each, wrap, _PROPERTIES)
 
 
 def _make_http(original: Any, _settings: Config) -> Any:

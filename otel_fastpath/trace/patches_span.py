@@ -86,6 +86,7 @@ PATCHES: Final = (
         "Takes a lock that the fast path's spans have only once other code asks for it.",
         "set_status",
         f"{_MODULE}:_check_span_ended",
+        "opentelemetry.trace.status:Status.status_code",
     ),
     _patch(
         ":Span.update_name",

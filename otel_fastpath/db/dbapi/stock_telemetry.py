@@ -68,32 +68,37 @@ class StockConventions(Conventions):
     def __init__(
         self, setup: Setup, library: str, module: str = "", keywords_read: tuple[str, ...] = _KEYWORDS
     ) -> None:
-        name = f"opentelemetry.instrumentation.{library}"
-        self._module: Any = sys.modules[name]
+        self._name = f"opentelemetry.instrumentation.{library}"
+        self._module: Any = sys.modules[self._name]
         self._dbapi: Any = sys.modules["opentelemetry.instrumentation.dbapi"]
         self._is_same = setup.is_same
         keywords = {key: setup.keywords[key] for key in keywords_read if setup.keywords.get(key) is not None}
+        self._keywords = {**keywords, "connect_module": sys.modules[module or library]}
         # Some declare these in their module, some in their class.
-        declared = self._module if hasattr(self._module, "_DATABASE_SYSTEM") else setup.instrumentor
-        self._integration = self._its("DatabaseApiIntegration")(
-            name,
-            declared._DATABASE_SYSTEM,
-            connection_attributes=declared._CONNECTION_ATTRIBUTES,
-            version=self._module.__version__,
-            connect_module=sys.modules[module or library],
-            **keywords,
-        )
+        self._declared = self._module if hasattr(self._module, "_DATABASE_SYSTEM") else setup.instrumentor
+        self._integration = self._new_integration()
         # Of no server; see `of`.
         self._cursor_tracer = self._its("CursorTracer")(self._integration)
         self._template = Template(self._cursor_tracer)
         first = [(self._its("CursorTracer"), name) for name in _EXECUTIONS if hasattr(self._its("CursorTracer"), name)]
-        self.stock = Reached([*first, (self._its("DatabaseApiIntegration"), "get_connection_attributes")])
+        integration = self._its("DatabaseApiIntegration")
+        self.stock = Reached([*first, (integration, "__init__"), (integration, "get_connection_attributes")])
         self.captures = bool(keywords.get("capture_parameters"))
         self.comments = bool(keywords.get("enable_commenter"))
 
     def _its(self, name: str) -> Any:
         """A class of the stock instrumentation, or that of the DB-API's that it uses."""
         return getattr(self._module, name, None) or getattr(self._dbapi, name)
+
+    def _new_integration(self) -> Any:
+        """What stock makes when it connects."""
+        return self._its("DatabaseApiIntegration")(
+            self._name,
+            self._declared._DATABASE_SYSTEM,
+            connection_attributes=self._declared._CONNECTION_ATTRIBUTES,
+            version=self._module.__version__,
+            **self._keywords,
+        )
 
     def around(self, name: str, cursor: Any, method: Any) -> Any:
         """Stock's code around a method of a cursor, which its proxies run; None: it has none for such a method."""
@@ -115,8 +120,7 @@ class StockConventions(Conventions):
         """The convention for connections to this server."""
         host, port = server.address if isinstance(server.address, tuple) else (server.address, None)
         made = copy.copy(self)
-        made._integration = integration = copy.copy(self._integration)
-        integration.connection_props, integration.span_attributes = {}, {}
+        made._integration = integration = self._new_integration()
         integration.get_connection_attributes(self.shown(server, host, port))
         made._cursor_tracer = self._its("CursorTracer")(integration)
         made._template = Template(made._cursor_tracer, self._template)

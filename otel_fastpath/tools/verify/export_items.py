@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _FRAME: Final = re.compile(r'^  File "(?P<path>.+)", line \d+, in .+$')
-# The frames of hooks: a patch has others than what it replaces.
-_OF_HOOKS: Final = re.compile(r"[/\\](opentelemetry|otel_fastpath|wrapt)[/\\]|[/\\]contextlib\.py$")
+# The frames of hooks: a patch has others than what it replaces. The path of a compiled one begins with the package.
+_OF_HOOKS: Final = re.compile(r"(?:^|[/\\])(opentelemetry|otel_fastpath|wrapt)[/\\]|[/\\]contextlib\.py$")
 _STACKTRACE: Final = "exception.stacktrace"
 _REMOTE: Final = '"(remote)"'
 # The fields of a data point that hold what was measured.
@@ -197,7 +197,7 @@ def _attributes(prefix: str, pairs: Iterable[Any]) -> dict[str, str]:
 def _plain(pairs: Iterable[Any]) -> dict[str, Any]:
     found = {pair.key: _value(pair.value) for pair in pairs}
     if isinstance(found.get(_STACKTRACE), str):
-        found[_STACKTRACE] = _without_hooks(found[_STACKTRACE])
+        found[_STACKTRACE] = without_hooks(found[_STACKTRACE])
     return found
 
 
@@ -212,7 +212,7 @@ def _value(value: Any) -> Any:
     return None if kind is None else getattr(value, kind)
 
 
-def _without_hooks(stacktrace: str) -> str:
+def without_hooks(stacktrace: str) -> str:
     """The stack trace without the frames of hooks, and without the source lines below these frames."""
     kept = []
     is_of_hook = False

@@ -11,6 +11,21 @@ HOOKS = (
     *("server_request_hook", "client_request_hook", "client_response_hook", "default_span_details"),
     *("request_hook", "response_hook", "async_request_hook", "async_response_hook"),
 )
+_ASGI_HOOKS = ("server_request_hook", "client_request_hook", "client_response_hook")
+CLIENT_HOOKS = ("request_hook", "response_hook")
+# The hooks that a server or a client takes; those that are not here take `CLIENT_HOOKS`.
+HOOKS_OF = {
+    "asgi": (*_ASGI_HOOKS, "default_span_details"),
+    "starlette": _ASGI_HOOKS,
+    "fastapi": _ASGI_HOOKS,
+    "FastAPI's own": (),
+    "wsgi": CLIENT_HOOKS,
+    "flask": CLIENT_HOOKS,
+    "django": CLIENT_HOOKS,
+    "aiohttp.web": (),
+    "httpx, async": ("async_request_hook", "async_response_hook"),
+    "aiohttp": CLIENT_HOOKS,
+}
 PROVIDERS = ("tracer_provider", "meter_provider")
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

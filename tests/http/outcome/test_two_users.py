@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 import users
 from client_hosts import CLIENTS, serving
+from hosts import CLIENT_HOOKS, HOOKS_OF
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from newer_releases import aiohttp_requests, asgi_requests
@@ -27,20 +28,6 @@ FOLDERS = {
     "aiohttp.web": "aiohttp_server",
     "httpx, async": "httpx",
     "aiohttp": "aiohttp_client",
-}
-_ASGI_HOOKS = ("server_request_hook", "client_request_hook", "client_response_hook")
-_CLIENT_HOOKS = ("request_hook", "response_hook")
-HOOKS = {
-    "asgi": (*_ASGI_HOOKS, "default_span_details"),
-    "starlette": _ASGI_HOOKS,
-    "fastapi": _ASGI_HOOKS,
-    "FastAPI's own": (),
-    "wsgi": _CLIENT_HOOKS,
-    "flask": _CLIENT_HOOKS,
-    "django": _CLIENT_HOOKS,
-    "aiohttp.web": (),
-    "httpx, async": ("async_request_hook", "async_response_hook"),
-    "aiohttp": _CLIENT_HOOKS,
 }
 
 
@@ -107,7 +94,7 @@ def test_two_users(instrumentor, core, server, name):
             server,
             order=data.draw(st.lists(st.sampled_from(users.NAMES), min_size=2, max_size=4)),
             places=[places[key] for key in data.draw(st.sets(st.sampled_from(sorted(places)), min_size=1, max_size=3))],
-            hooks=data.draw(st.sets(st.sampled_from(hooks))) if (hooks := HOOKS.get(name, _CLIENT_HOOKS)) else (),
+            hooks=data.draw(st.sets(st.sampled_from(hooks))) if (hooks := HOOKS_OF.get(name, CLIENT_HOOKS)) else (),
             is_open=data.draw(st.booleans()),
             is_before=data.draw(st.booleans()),
         )

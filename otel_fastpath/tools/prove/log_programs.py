@@ -1,0 +1,91 @@
+"""Programs of log records: the handler of `logging`, records of the API, structlog's events, spans around them."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import trace
+from opentelemetry._logs import LogRecord, SeverityNumber
+from opentelemetry.instrumentation.logging.handler import LoggingHandler
+from opentelemetry.sdk import _logs
+
+from otel_fastpath.tools.prove.program import Program
+from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, attributes, fail, value
+
+if TYPE_CHECKING:
+    import random
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+_RECORDS: Final = 12
+_LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL, 25)
+_TIME: Final = 1_600_000_000_000_000_000
+_LIMITS: Final = {"max_attributes": 3, "max_attribute_length": 5}
+_SETUPS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"processors": ("batch", "memory")},
+    {"processors": ("simple",), "logging": {"log_record_limits": _logs.LogRecordLimits(**_LIMITS)}},
+)
+
+
+def _handler(number: int, provider: Any) -> logging.Handler:
+    if number % 2:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return _logs.LoggingHandler(logger_provider=provider)
+    return LoggingHandler(logger_provider=provider, log_code_attributes=number % 4 == 0)
+
+
+def _log(logger: logging.Logger, draw: random.Random) -> None:
+    level, text = draw.choice(_LEVELS), draw.choice(TEXTS)
+    kind = draw.randrange(4)
+    if kind == 0:
+        logger.log(level, "%s of %d", text, draw.randrange(5))
+    elif kind == 1:
+        logger.log(level, draw.choice(({"event": 1}, text, 5)), extra=attributes(draw))
+    elif kind == 2:  # noqa: PLR2004  # one of them
+        try:
+            fail(LookupError, text)
+        except LookupError:
+            logger.exception("failed: %s", text)
+    else:
+        logger.log(level, text, extra={"number": draw.randrange(5)}, stack_info=False)
+
+
+def _emit(logger: Any, draw: random.Random) -> None:
+    fields: dict[str, Any] = {
+        "timestamp": _TIME,
+        "severity_number": draw.choice([SeverityNumber.INFO, SeverityNumber.FATAL4]),
+        "body": value(draw),
+        "attributes": attributes(draw),
+        "event_name": draw.choice(NAMES),
+    }
+    if draw.randrange(2):
+        logger.emit(**fields)
+    else:
+        logger.emit(LogRecord(severity_text="text", **fields))
+
+
+def _run_logs(run: ProgramRun) -> None:
+    telemetry = run.telemetry(**_SETUPS[run.seed % len(_SETUPS)])
+    handler = _handler(run.seed, telemetry.loggers)
+    logger = logging.Logger(f"program.{run.seed}")  # noqa: LOG001  # no other code's handlers
+    logger.addHandler(handler)
+    direct = telemetry.loggers.get_logger("direct", "1.0", "https://schema", {"scope": 1})
+    tracer = telemetry.tracers.get_tracer("program")
+    for draw in run.halves():
+        for _ in range(_RECORDS):
+            run.attempt(_log, logger, draw)
+            run.attempt(_emit, direct, draw)
+        with tracer.start_as_current_span("logging"):
+            run.attempt(_log, logger, draw)
+            run.attempt(_emit, direct, draw)
+        trace.get_current_span()
+        telemetry.flush()
+
+
+def log_programs(first: int, number: int) -> list[Program]:
+    """So many programs, from this seed on."""
+    return [Program(f"logs {seed}", seed, _run_logs) for seed in range(first, first + number)]

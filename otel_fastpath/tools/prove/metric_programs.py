@@ -1,0 +1,110 @@
+"""Programs of metrics: each instrument, attributes that come again, views, readers, aggregations, exemplars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import (
+    AlwaysOffExemplarFilter,
+    AlwaysOnExemplarFilter,
+    Counter,
+    Histogram,
+    ObservableCounter,
+    UpDownCounter,
+)
+from opentelemetry.sdk.metrics.export import AggregationTemporality
+from opentelemetry.sdk.metrics.view import (
+    DropAggregation,
+    ExplicitBucketHistogramAggregation,
+    ExponentialBucketHistogramAggregation,
+    LastValueAggregation,
+    SumAggregation,
+    View,
+)
+
+from otel_fastpath.tools.prove.program import Program
+from otel_fastpath.tools.prove.values_drawn import attributes
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable
+
+    from opentelemetry import trace
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+_MEASUREMENTS: Final = 60
+_AMOUNTS: Final = (0, 1, 2, 5, 0.5, 7.25, 1e6, -3)
+_DELTA: Final[dict[type, AggregationTemporality]] = dict.fromkeys(
+    (Counter, UpDownCounter, Histogram, ObservableCounter), AggregationTemporality.DELTA
+)
+_SETUPS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"reader": {"preferred_temporality": _DELTA}},
+    {
+        "measuring": {
+            "views": [
+                View(instrument_name="*", attribute_keys={"user.id", "ok"}),
+                View(instrument_type=Histogram, aggregation=ExplicitBucketHistogramAggregation([0, 1.5, 5])),
+                View(instrument_name="counter", name="last", aggregation=LastValueAggregation()),
+            ]
+        }
+    },
+    {
+        "measuring": {
+            "exemplar_filter": AlwaysOnExemplarFilter(),
+            "views": [View(instrument_type=Histogram, aggregation=ExponentialBucketHistogramAggregation(max_size=8))],
+        },
+        "is_read_twice": True,
+    },
+    {
+        "measuring": {
+            "exemplar_filter": AlwaysOffExemplarFilter(),
+            "views": [
+                View(instrument_name="gauge", aggregation=DropAggregation()),
+                View(meter_name="program", instrument_name="up*", aggregation=SumAggregation()),
+            ],
+        },
+        "reader": {"preferred_aggregation": {Histogram: ExponentialBucketHistogramAggregation()}},
+    },
+)
+
+
+def _observed(_options: CallbackOptions) -> Iterable[Observation]:
+    return [Observation(3, {"key": "a"}), Observation(4.5, {"key": "b"})]
+
+
+def _measure(run: ProgramRun, calls: list[Any], draw: random.Random, tracer: trace.Tracer) -> None:
+    sets = [None, {}, *(attributes(draw) for _ in range(4))]
+    for _ in range(_MEASUREMENTS):
+        run.attempt(draw.choice(calls), draw.choice(_AMOUNTS), draw.choice(sets))
+    with tracer.start_as_current_span("measured"):
+        for call in calls:
+            run.attempt(call, draw.choice(_AMOUNTS), draw.choice(sets))
+
+
+def _run_metrics(run: ProgramRun) -> None:
+    telemetry = run.telemetry(**_SETUPS[run.seed % len(_SETUPS)])
+    meter = telemetry.meters.get_meter("program", "1.0", "https://schema", {"scope": 1})
+    calls = [
+        meter.create_counter("counter", "1", "how many").add,
+        meter.create_up_down_counter("up_down_counter").add,
+        meter.create_histogram("histogram", "By", "how large").record,
+        meter.create_histogram("own", explicit_bucket_boundaries_advisory=[0.5, 1, 5.0]).record,
+        meter.create_gauge("gauge").set,
+    ]
+    meter.create_observable_counter("observed", [_observed])
+    meter.create_observable_gauge("watched", [_observed])
+    meter.create_observable_up_down_counter("both", [_observed])
+    tracer = telemetry.tracers.get_tracer("program")
+    for draw in run.halves():
+        # What is measured twice is known the second time.
+        for _ in range(2):
+            _measure(run, calls, draw, tracer)
+            telemetry.flush()
+
+
+def metric_programs(first: int, number: int) -> list[Program]:
+    """So many programs, from this seed on."""
+    return [Program(f"metrics {seed}", seed, _run_metrics) for seed in range(first, first + number)]

@@ -1,0 +1,174 @@
+"""Programs of spans: nesting, attributes, events, links, exceptions, samplers, processors, limits, propagation."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry import baggage, context, propagate, trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, sampling
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from otel_fastpath.tools.prove.program import Program
+from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, attributes, fail, maybe, value
+
+if TYPE_CHECKING:
+    import random
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+_STEPS: Final = 6
+_DEEPEST: Final = 3
+_PARENT: Final = {
+    "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "tracestate": "vendor=value,other=1",
+    "baggage": "user=ann,tenant=b%20c;property",
+}
+_TIME: Final = 1_600_000_000_000_000_000
+
+
+class _Marking(SpanProcessor):
+    """Adds an attribute to each span that starts, as processors of applications do."""
+
+    def on_start(self, span: Any, parent_context: Any = None) -> None:
+        span.set_attribute("marked", parent_context is not None)
+
+
+_SETUPS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"tracing": {"sampler": sampling.ParentBased(sampling.TraceIdRatioBased(0.6))}},
+    {
+        "processors": ("simple",),
+        "tracing": {"span_limits": SpanLimits(max_span_attributes=3, max_events=2, max_span_attribute_length=4)},
+    },
+    {"processors": ("batch", "memory"), "tracing": {"sampler": sampling.ALWAYS_ON}},
+    {"tracing": {"sampler": sampling.TraceIdRatioBased(0.5)}, "processors": ("memory",)},
+    {"processors": ("marking", "batch")},
+    {"tracing": {"sampler": sampling.StaticSampler(sampling.Decision.RECORD_ONLY)}, "processors": ("memory", "batch")},
+)
+
+
+class _Spans:
+    """Takes the steps of one half."""
+
+    def __init__(self, run: ProgramRun, tracer: trace.Tracer, draw: random.Random) -> None:
+        self._run = run
+        self._tracer = tracer
+        self._draw = draw
+
+    def start(self) -> dict[str, Any]:
+        """Arguments of a span."""
+        draw = self._draw
+        return maybe(
+            draw,
+            2,
+            kind=draw.choice(list(SpanKind)),
+            attributes=attributes(draw),
+            links=[Link(trace.get_current_span().get_span_context(), attributes(draw, 2))],
+        ) | maybe(draw, 6, start_time=_TIME, record_exception=False, set_status_on_exception=False)
+
+    def block(self, depth: int = 0) -> None:
+        """A span, and what happens inside of it."""
+        draw = self._draw
+        with self._tracer.start_as_current_span(draw.choice(NAMES), **self.start()) as span:
+            for _ in range(draw.randrange(1, _STEPS)):
+                self.step(span)
+                if depth < _DEEPEST and draw.randrange(3) == 0:
+                    self._run.attempt(self.block, depth + 1)
+            if draw.randrange(5) == 0:
+                raise KeyError(draw.choice(TEXTS))
+
+    def step(self, span: trace.Span) -> None:
+        """One step."""
+        draw = self._draw
+        name = draw.choice(_STEP_NAMES)
+        self._run.attempt(getattr(self, f"_do_{name}"), span)
+
+    def _do_attributes(self, span: trace.Span) -> None:
+        span.set_attribute("key", value(self._draw))
+        span.set_attributes(attributes(self._draw))
+
+    def _do_event(self, span: trace.Span) -> None:
+        draw = self._draw
+        span.add_event(draw.choice(NAMES), **maybe(draw, 2, attributes=attributes(draw), timestamp=_TIME + 1))
+
+    def _do_link(self, span: trace.Span) -> None:
+        span.add_link(trace.get_current_span().get_span_context(), attributes(self._draw))
+
+    def _do_status(self, span: trace.Span) -> None:
+        draw = self._draw
+        span.set_status(draw.choice((StatusCode.OK, StatusCode.ERROR, Status(StatusCode.ERROR, "bad"), Status())))
+        span.set_status(StatusCode.ERROR, draw.choice(TEXTS))
+
+    def _do_exception(self, span: trace.Span) -> None:
+        draw = self._draw
+        try:
+            fail(ValueError, draw.choice(TEXTS))
+        except ValueError as error:
+            span.record_exception(error, **maybe(draw, 3, attributes=attributes(draw), escaped=True, timestamp=_TIME))
+
+    def _do_rename(self, span: trace.Span) -> tuple[bool, bool]:
+        span.update_name(self._draw.choice(NAMES))
+        return span.is_recording(), span.get_span_context().is_valid
+
+    def _do_child(self, span: trace.Span) -> None:
+        child = self._tracer.start_span("child", trace.set_span_in_context(span), **self.start())
+        with trace.use_span(child, **maybe(self._draw, 2, end_on_exit=True, record_exception=False)):
+            trace.get_current_span().set_attribute("current", value=True)
+        child.end(**maybe(self._draw, 4, end_time=_TIME + 5))
+        child.set_attribute("late", 1)
+
+    def _do_read(self, span: trace.Span) -> str:
+        found = {name: getattr(span, name, None) for name in ("name", "kind", "dropped_attributes", "dropped_events")}
+        return f"{found} {sorted(getattr(span, 'attributes', None) or ())} {len(getattr(span, 'events', ()))}"
+
+    def _do_propagate(self, _span: trace.Span) -> str:
+        carrier: dict[str, str] = {}
+        propagate.inject(carrier, baggage.set_baggage("user", "bob"))
+        both = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()])
+        found = both.extract(_PARENT)
+        with self._tracer.start_as_current_span("of a remote parent", found):
+            both.inject(carrier)
+        token = context.attach(context.set_value("own", 1, found))
+        with self._tracer.start_as_current_span("in a remote context") as inner:
+            inner.set_attribute("user", str(baggage.get_baggage("user")))
+        context.detach(token)
+        return f"{carrier} {sorted(baggage.get_all(found).items())} {trace.get_current_span(found).get_span_context()}"
+
+    def _do_decorated(self, _span: trace.Span) -> str:
+        @self._tracer.start_as_current_span("decorated", **self.start())
+        def decorated(number: int) -> int:
+            trace.get_current_span().set_attribute("number", number)
+            return number
+
+        @self._tracer.start_as_current_span("awaited")
+        async def awaited() -> int:
+            await asyncio.sleep(0)
+            return decorated(2)
+
+        return f"{decorated(1)} {asyncio.run(awaited())} {decorated.__name__}"
+
+
+_STEP_NAMES: Final = tuple(name[len("_do_") :] for name in vars(_Spans) if name.startswith("_do_"))
+
+
+def _run_spans(run: ProgramRun) -> None:
+    setup = dict(_SETUPS[run.seed % len(_SETUPS)])
+    processors = setup.pop("processors", ("batch",))
+    is_marked = "marking" in processors
+    telemetry = run.telemetry(tuple(name for name in processors if name != "marking"), **setup)
+    if is_marked:
+        telemetry.tracers.add_span_processor(_Marking())
+    tracer = telemetry.tracers.get_tracer("program", "1.0", "https://schema", {"scope": 1})
+    for draw in run.halves():
+        for _ in range(4):
+            run.attempt(_Spans(run, tracer, draw).block)
+        telemetry.flush()
+
+
+def span_programs(first: int, number: int) -> list[Program]:
+    """So many programs, from this seed on."""
+    return [Program(f"spans {seed}", seed, _run_spans) for seed in range(first, first + number)]

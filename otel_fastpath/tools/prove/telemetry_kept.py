@@ -1,0 +1,151 @@
+"""Providers whose exporters keep the OTLP requests that they would have sent."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import (
+    BatchLogRecordProcessor,
+    InMemoryLogRecordExporter,
+    SimpleLogRecordProcessor,
+)
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from otel_fastpath.tools.prove.requests_seen import RequestReading, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_URL: Final = "http://localhost:9/"
+_MESSAGES: Final[dict[str, Any]] = {
+    "traces": ExportTraceServiceRequest,
+    "metrics": ExportMetricsServiceRequest,
+    "logs": ExportLogsServiceRequest,
+}
+# Whoever exports does so when it is flushed.
+_NEVER_MS: Final = 3_600_000
+
+
+class _Session:
+    """In the place of a session of requests: answers each request, and keeps its body."""
+
+    def __init__(self, keep: Callable[[bytes], None]) -> None:
+        self._keep = keep
+
+    def request(self, *_args: Any, **kwargs: Any) -> Any:
+        """Keep the body."""
+        self._keep(kwargs["data"])
+        return SimpleNamespace(status_code=200, reason="OK", ok=True, content=b"", text="", headers={})
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class KeptTelemetry:
+    """The providers of one run.
+
+    Args:
+        processors: How spans and log records are exported: each of "batch", "simple" and "memory" has a processor.
+        tracing: Arguments of the tracer provider.
+        measuring: Arguments of the meter provider.
+        logging: Arguments of the logger provider.
+        reader: Arguments of the exporter of metrics.
+        is_read_twice: Whether there is another reader, in memory.
+    """
+
+    processors: tuple[str, ...] = ("batch",)
+    tracing: dict[str, Any] = field(default_factory=dict)
+    measuring: dict[str, Any] = field(default_factory=dict)
+    logging: dict[str, Any] = field(default_factory=dict)
+    reader: dict[str, Any] = field(default_factory=dict)
+    is_read_twice: bool = False
+
+    def __post_init__(self) -> None:
+        """Make the providers."""
+        self._began = time.time_ns()
+        self._bodies: list[tuple[str, bytes]] = []
+        self._spans = InMemorySpanExporter()
+        self._records = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+        resource = Resource({"service.name": "program", "numbers": (1, 2)}, "https://schema")
+        self.tracers = TracerProvider(resource=resource, shutdown_on_exit=False, **self.tracing)
+        self.loggers = LoggerProvider(resource=resource, shutdown_on_exit=False, **self.logging)
+        for name in self.processors:
+            self._process(name)
+        exporter = OTLPMetricExporter(_URL, session=self._session("metrics"), **self.reader)
+        readers: list[Any] = [PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))]
+        if self.is_read_twice:
+            readers.append(InMemoryMetricReader())
+        self.meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False, **self.measuring)
+
+    def _session(self, signal: str) -> Any:
+        return _Session(lambda body: self._bodies.append((signal, body)))
+
+    def _process(self, name: str) -> None:
+        if name == "memory":
+            self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
+            self.loggers.add_log_record_processor(SimpleLogRecordProcessor(self._records))
+            return
+        spans = OTLPSpanExporter(_URL, session=self._session("traces"))
+        records = OTLPLogExporter(_URL, session=self._session("logs"))
+        if name == "simple":
+            self.tracers.add_span_processor(SimpleSpanProcessor(spans))
+            self.loggers.add_log_record_processor(SimpleLogRecordProcessor(records))
+        else:
+            self.tracers.add_span_processor(BatchSpanProcessor(spans, schedule_delay_millis=_NEVER_MS))
+            self.loggers.add_log_record_processor(BatchLogRecordProcessor(records, schedule_delay_millis=_NEVER_MS))
+
+    def flush(self) -> None:
+        """Export everything that is due."""
+        for each in (self.tracers, self.loggers, self.meters):
+            each.force_flush()
+
+    def seen(self, *, is_exact: bool) -> list[Any]:
+        """Everything that was exported, after the rest is exported, as plain values; shuts the providers down."""
+        failed: list[Any] = []
+        for each in (self.tracers, self.loggers, self.meters):
+            for call in (each.force_flush, each.shutdown):
+                try:
+                    call()
+                except Exception as error:  # any exception is a result to compare  # noqa: PERF203
+                    failed.append(("failed", type(each).__name__, type(error).__name__))
+        reading = RequestReading(self._began, time.time_ns(), is_exact)
+        found: list[Any] = [*failed, *((signal, _read(signal, body, reading)) for signal, body in self._bodies)]
+        found += [("span in memory", _readable(span)) for span in self._spans.get_finished_spans()]
+        found += [("log in memory", _readable(record)) for record in self._records.get_finished_logs()]
+        return found
+
+
+def _read(signal: str, body: bytes, reading: RequestReading) -> Any:
+    try:
+        return plain(_MESSAGES[signal].FromString(body), reading)
+    except Exception:  # protobuf has no types, and its errors no others
+        return "no message"
+
+
+def _readable(exported: Any) -> Any:
+    """A span or log record as JSON, without the times, which the OTLP request has; the error if it cannot be had."""
+    try:
+        text = exported.to_json(indent=None)
+    except TypeError as error:
+        return f"raised {error}", repr(getattr(exported, "attributes", None))
+    fields = {name: value for name, value in json.loads(text).items() if not name.endswith(("_time", "timestamp"))}
+    for event in fields.get("events", ()):
+        event.pop("timestamp", None)
+    return json.dumps(fields)

@@ -1,0 +1,8 @@
+"""Makes the mutations importable: they are a program, not a part of the package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "http/outcome")]

@@ -1,0 +1,218 @@
+"""Changes one function of stock: what stands in its place, or its source."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import enum
+import functools
+import gc
+import inspect
+import linecache
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FunctionType
+
+from functions import function_in, modules
+
+KEY = "mutated.key"
+MARK = "~"
+# More than this is a time in nanoseconds, or an id.
+_LARGE = 10**17
+_LARGER_BY = 10**15
+_NAME = "_mutated"
+# The functions that have a code, for the code of each function that is defined in another one.
+USERS = defaultdict(list)
+
+
+def note_users():
+    """Find the functions that there are: to look for them in each child would take longer than all else."""
+    files = modules()
+    for each in gc.get_objects():
+        if type(each) is FunctionType and each.__code__.co_filename in files:
+            USERS[each.__code__].append(each)
+
+
+def changed(value):
+    """A value in the place of what a function returned: a text or key more, a number higher, a bool inverted."""
+    for kinds, change in _CHANGES:
+        if isinstance(value, kinds):
+            return change(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and hasattr(value, "attributes"):
+        with suppress(TypeError):
+            return dataclasses.replace(value, attributes={**(value.attributes or {}), KEY: "yes"})
+    return value
+
+
+def _next_member(value):
+    members = list(type(value))
+    return members[(members.index(value) + 1) % len(members)]
+
+
+def _changed_items(value):
+    if type(value) not in {tuple, list}:
+        return value
+    return type(value)(map(changed, value)) + type(value)([MARK] if value and isinstance(value[0], str) else ())
+
+
+# What is first is looked at first.
+_CHANGES = (
+    (bool, lambda value: not value),
+    (enum.Enum, _next_member),
+    (int, lambda value: type(value)(value + (_LARGER_BY if value > _LARGE else 1))),
+    (float, lambda value: value + 1),
+    (str, lambda value: value + MARK),
+    (Mapping, lambda value: {**value, KEY: "yes"}),
+    ((tuple, list), _changed_items),
+)
+
+
+@dataclasses.dataclass
+class Mutation:
+    """What is done to one function.
+
+    Attributes:
+        place: The function.
+        way: "before", "after" or "source".
+        kind: "result" or "call".
+        calls: How many times it was called.
+    """
+
+    place: str
+    way: str
+    kind: str
+    calls: int = 0
+
+    def counted(self, value=None):
+        """Count a call."""
+        self.calls += 1
+        return value
+
+    def result(self, value):
+        """What is returned in the place of this value."""
+        return changed(value) if self.kind == "result" else value
+
+    def apply(self, function):
+        """Change the function."""
+        if self.way == "source":
+            change_source(function, self)
+            return
+        owner, name = function.owner()
+        raw = vars(owner)[name]
+        replacement = self._replacement(raw)
+        setattr(owner, name, replacement)
+        for module in map(sys.modules.get, modules().values()):
+            for other in [other for other, value in vars(module).items() if value is raw]:
+                setattr(module, other, replacement)
+
+    def _replacement(self, raw):
+        if isinstance(raw, property):
+            return property(self._wrapped(raw.fget), raw.fset, raw.fdel, raw.__doc__)
+        if isinstance(raw, (staticmethod, classmethod)):
+            return type(raw)(self._wrapped(raw.__func__))
+        return self._wrapped(raw)
+
+    def _wrapped(self, function):
+        def mutated(*args, **kwargs):
+            self.counted()
+            return self.result(function(*args, **kwargs))
+
+        async def mutated_later(*args, **kwargs):
+            self.counted()
+            return self.result(await function(*args, **kwargs))
+
+        made = mutated_later if inspect.iscoroutinefunction(function) else mutated
+        # A wrapper as most are written, and one that says nothing of what it wraps.
+        return functools.wraps(function)(made) if self.way == "before" else made
+
+
+class _Returns(ast.NodeVisitor):
+    """Finds the values that a function returns, and not those of the functions inside of it."""
+
+    def __init__(self):
+        self.found = []
+
+    def visit_Return(self, node):
+        if node.value is not None:
+            self.found.append(node.value)
+
+    def _visit_inner(self, _node):
+        """Leave it out."""
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _visit_inner  # noqa: N815  # ast's
+
+
+def _definition(tree, code):
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node
+    raise LookupError(code.co_qualname)
+
+
+def _first(body):
+    """Where a call can be put so that it is the first: an expression, or the place before a simple statement."""
+    statement = body[0]
+    is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    is_definition = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    if is_definition or (is_docstring and len(body) > 1):
+        return _first(body[1:])
+    for name in ("test", "iter", "subject"):
+        if hasattr(statement, name):
+            return getattr(statement, name)
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return statement.items[0].context_expr
+    return _first(statement.body) if isinstance(statement, ast.Try) else statement
+
+
+def _inserted(lines, node, before, after):
+    """Put text around a node; the lines stay the same."""
+    for line, column, text in (
+        (node.end_lineno, node.end_col_offset, after),
+        (node.lineno, node.col_offset, before),
+    ):
+        raw = lines[line - 1].encode()
+        lines[line - 1] = (raw[:column] + text.encode() + raw[column:]).decode()
+
+
+def _codes(code):
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def change_source(function, mutation):
+    """Change the source of a function that is defined already, and let it and the functions inside of it do that."""
+    file = function.code.co_filename
+    text = Path(file).read_text(encoding="utf-8")
+    node = _definition(ast.parse(text), function.code)
+    lines = text.splitlines(keepends=True)
+    visitor = _Returns()
+    for each in node.body:
+        visitor.visit(each)
+    first = _first(node.body)
+    places = [(each, f"{_NAME}.result((", "))") for each in visitor.found if mutation.kind == "result"]
+    if isinstance(first, ast.stmt):
+        places.append((first, f"{_NAME}.counted(); ", ""))
+    else:
+        places.append((first, f"{_NAME}.counted((", "))"))
+    # From the end on, so that what is before stays where it is; of two at one place, the outer one last.
+    for each, before, after in sorted(places, key=lambda place: (place[0].lineno, place[0].col_offset), reverse=True):
+        _inserted(lines, each, before, after)
+    setattr(builtins, _NAME, mutation)
+    owner, name = function.owner()
+    outer = function_in(vars(owner)[name])
+    made = compile("".join(lines), file, "exec", dont_inherit=True)
+    new = {(code.co_qualname, code.co_firstlineno): code for code in _codes(made)}
+    for old in _codes(outer.__code__):
+        code = new[old.co_qualname, old.co_firstlineno]
+        for user in (*USERS.get(old, ()), outer):
+            if user.__code__ is old:
+                user.__code__ = code
+    linecache.cache[file] = (len(text), None, lines, file)
