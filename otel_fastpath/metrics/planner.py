@@ -65,6 +65,10 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
     _matches._ViewInstrumentMatch: ("consume_measurement",),
     **dict.fromkeys(_FILTERS, ("should_sample",)),
     **dict.fromkeys((*_KINDS, _aggregations._DropAggregation), ("aggregate", "_sample_exemplar")),
+    _aggregations._ExplicitBucketHistogramAggregation: (
+        *("aggregate", "_sample_exemplar"),
+        "_get_empty_bucket_counts",
+    ),
     **dict.fromkeys(_RESERVOIRS, ("offer", "_find_bucket_index")),
     ExemplarBucket: ("offer", "collect"),
 }
@@ -76,6 +80,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
     _aggregations._ExplicitBucketHistogramAggregation: (
         f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.__init__",
         f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.aggregate",
+        f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation._get_empty_bucket_counts",
     ),
     **{kind: (f"{_MODULE}.exemplar.exemplar_filter:{kind.__name__}.should_sample",) for kind in _FILTERS},
     **{
@@ -155,9 +160,11 @@ class InstrumentPlanner:
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
         if type(instrument) not in _SIGNED or type(consumer) is not SynchronousMeasurementConsumer:
             return None
-        # Newer releases ask it for each measurement.
-        if hasattr(instrument, "_is_enabled") and not is_unreplaced(type(instrument), "_is_enabled"):
-            return None
+        config = getattr(instrument, "_meter_config", None)
+        for owner, name in ((instrument, "_is_enabled"), (config, "is_enabled")):
+            # Newer releases ask these for each measurement.
+            if hasattr(owner, name) and not is_unreplaced(type(owner), name):
+                return None
         recorder = self._basic(instrument, consumer)
         for each in recorder.storages.values():
             if type(each) is not MetricReaderStorage:

@@ -22,6 +22,7 @@ from otel_fastpath.patching.sources.guard import fingerprint
 pytestmark = [
     pytest.mark.source,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="each function changes in a forked child"),
+    pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring finds the functions"),
 ]
 RUN = Path(__file__).with_name("run.py")
 PARTS = 80
@@ -77,7 +78,6 @@ def test_a_prepared_process_answers_each_question():
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring finds the functions")
 def test_a_sample_of_the_mutations():
     """Another one each day."""
     part = time.gmtime().tm_yday % PARTS
