@@ -10,10 +10,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import call_wrappers, database
+from otel_fastpath.db import database
 from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.queries.parameters import has_any
+from otel_fastpath.db.queries.parameters import has_any, tell
 from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
 from otel_fastpath.db.sqlalchemy.stock_telemetry import StockConventions
@@ -170,7 +170,7 @@ def cause(error: BaseException) -> BaseException:
 
 def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
     if call.recording:
-        call_wrappers.tell(call, call.link, parameters, size)
+        tell(call, call.link, parameters, size)
     if context is None or call.plan.is_quiet:
         return
     convention = call.link.plans.convention
