@@ -16,7 +16,8 @@ from otel_fastpath.compiled import hot
 from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.not_begun import otherwise
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.queries.parameters import UNKNOWN, tell
+from otel_fastpath.db.queries import parameters as query_parameters
+from otel_fastpath.db.queries.parameters import UNKNOWN
 from otel_fastpath.patching.outcome import call_guarded_during
 
 if TYPE_CHECKING:
@@ -207,7 +208,9 @@ def _around_async(database: Database, entrance: Any, original: Any, apply: Any, 
 def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
-        call_guarded_during(call, database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+        call_guarded_during(
+            call, database.place, query_parameters.tell, call, call.link, args[_BEFORE_PARAMETERS:], None
+        )
     return call_guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 
 

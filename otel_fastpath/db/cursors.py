@@ -9,7 +9,7 @@ from otel_fastpath.compiled import hot
 from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.queries.parameters import tell
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[An
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and parameters is not None:
-        call_guarded(driver.database.place, tell, call, call.link, parameters, None)
+        call_guarded(driver.database.place, query_parameters.tell, call, call.link, parameters, None)
     return _commented(driver, call, args, kwargs)
 
 

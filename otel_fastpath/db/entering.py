@@ -7,7 +7,7 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import drop_finalizer, get_item
 from otel_fastpath.db.conventions import plain
-from otel_fastpath.db.queries.parameters import has_any, tell
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 from otel_fastpath.wrapping.call_span import Link, is_suppressed, new_query, open_query
@@ -275,9 +275,9 @@ class Openings:
                 if (
                     has_begun
                     and call.recording
-                    and (size is not None or (link.active.reads_parameters and has_any(parameters)))
+                    and (size is not None or (link.active.reads_parameters and query_parameters.has_any(parameters)))
                 ):
-                    call_guarded_during(call, self._database.place, tell, call, link, parameters, size)
+                    call_guarded_during(call, self._database.place, query_parameters.tell, call, link, parameters, size)
                 return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
