@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import os
 import shutil
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _CANNOT = 2
 # What shells report for a program that a broken pipe has ended.
 _BROKEN_PIPE = 141
+# Why output cannot be written.
+_FULL = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 _LEAST_WIDTH = 60
 _SDK = "opentelemetry.sdk.trace.export"
 
@@ -28,6 +31,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         del arguments[1]
     if arguments[:1] == ["run"] and arguments[1:2] and not arguments[1].startswith("-"):
         return _run(arguments[1:])
+    try:
+        try:
+            result = _command(arguments)
+        finally:
+            # Also of a command that ends the process, such as --help.
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough, e.g. `head`.
+        _discard_output()
+        return _BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
+
+        exchange.complain(f"the output cannot be written: {error.strerror}")
+        _discard_output()
+        return _CANNOT
+    return result
+
+
+def _discard_output() -> None:
+    """Discard what cannot be written: Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _command(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.version:
@@ -35,13 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not hasattr(options, "run"):
         parser.print_help(sys.stderr)
         return _CANNOT
-    try:
-        result: int = options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever reads the output has seen enough, e.g. `head`. Python flushes once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+    result: int = options.run(options)
     return result
 
 

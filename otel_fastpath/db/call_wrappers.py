@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.db.conventions import BATCH
-from otel_fastpath.db.not_begun import enter_untold, otherwise
+from otel_fastpath.db.not_begun import otherwise
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.queries.parameters import has_any
-from otel_fastpath.patching import faults
-from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
+from otel_fastpath.db.queries import parameters as query_parameters
+from otel_fastpath.db.queries.parameters import UNKNOWN
+from otel_fastpath.patching.outcome import call_guarded_during
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -35,94 +35,14 @@ if TYPE_CHECKING:
     # The number of rows in a result; None: it is not known.
     Rows = Callable[[Any, Any], int | None] | None
 
-# For a batch whose parameter sets cannot be counted without consuming them.
-UNKNOWN: Final = -1
 # As their subclasses have it, too, such as named tuples.
 _LENGTHS: Final = frozenset(kind.__len__ for kind in (list, tuple, dict, set, frozenset, deque))
-# Sizes of batches that are no attribute.
-_NOT_TOLD: Final = frozenset({UNKNOWN, 1})
 # For methods that return no rows.
 no_rows: Final = None
 # The arguments before a query's parameters: `self` and the text.
 _BEFORE_PARAMETERS: Final = 2
 # The name of the text's parameter, as in `entering.Connections`.
 _TEXT_NAMES: Final = ("query",)
-
-
-class ByOpener:
-    """An entrance, see `Database.entrance`, of methods whose query an opener finds.
-
-    Args:
-        database: The library's `Database`.
-        opener: Returns what the query is begun with, given the arguments of the host's method.
-    """
-
-    __slots__ = ("_database", "_opener")
-
-    def __init__(self, database: Database, opener: Opener) -> None:
-        self._database = database
-        self._opener = opener
-
-    def new(self) -> Any:
-        """Make a query that has not begun."""
-        return self._database.new_query()
-
-    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
-        """Begin a query; see `entering.Connections.enter`."""
-        has_begun = enter(call, self._database, self._opener, args, kwargs)
-        if has_begun and self._database.is_curious:
-            call.has_more = True
-            return False
-        return has_begun
-
-
-def enter(call: Any, database: Database, opener: Opener, args: Any, kwargs: Any) -> bool:
-    """Begin a query that `Database.new_query` made; returns whether it is instrumented."""
-    has_begun = False
-    try:
-        active = database.active
-        if active is None:
-            return False
-        if active.replacements.exist():
-            call.has_more = True
-            return False
-        opening = opener(args, kwargs)
-        if opening is None:
-            return False
-        link, plan, start_ns, parameters, size = opening
-        if plan is not None:
-            active = link.active
-            call_span = active.hot
-            has_begun = not call_span.is_suppressed() and call_span.open_query(call, link, plan, 0, start_ns)
-            if has_begun and call.recording and (size is not None or (active.reads_parameters and has_any(parameters))):
-                call_guarded_during(call, database.place, tell, call, link, parameters, size)
-            return has_begun
-    except Exception as fault:
-        faults.absorb_any(database.place, fault)
-        if has_begun:
-            return True
-    # It has no plan, or could not be begun because of a fault of ours.
-    return bool(call_guarded(database.place, enter_untold, call, database, args))
-
-
-def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
-    """Set a recording query's attributes for its batch size and, if that option is set, its parameters.
-
-    With the option `slow`, the parameters are kept until the query ends.
-
-    Args:
-        call: The query.
-        link: The connection's `Link`.
-        parameters: The query's parameters, or a batch's arguments after the text; None: they are not recorded.
-        size: The number of parameter sets of a batch, or UNKNOWN; None: it is not a batch.
-    """
-    if size is not None and size not in _NOT_TOLD and not link.active.is_same:
-        call.span.set_attribute("db.operation.batch.size", size)
-    if call.is_timed and size is None:
-        call.parameters = parameters
-    if parameters is not None and link.active.captures:
-        made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
-        call.span.set_attributes(made(parameters))
 
 
 def all_rows(_call: Any, result: Any) -> int | None:
@@ -148,7 +68,7 @@ def _count(rows: Callable[[Any, Any], int | None], call: Any, _args: Any, result
 
 async def watch(
     database: Database,
-    opener: Opener,
+    entrance: Any,
     rows: Rows,
     args: Any,
     kwargs: Any,
@@ -159,18 +79,18 @@ async def watch(
 
     Args:
         database: The library's `Database`.
-        opener: Returns what the call is begun with, given the arguments of the host's method.
+        entrance: Its `new` makes the call, and its `enter` begins it; see `Database.of_opener`.
         rows: Returns the number of rows in the result.
         args: The method's arguments.
         kwargs: The method's keyword arguments.
         coroutine: The coroutine that it returned.
         closing: Its `entering.Closing`, if it was made before this one starts.
     """
-    call = database.new_query()
+    call = entrance.new()
     try:
         if closing is not None:
             closing.start()
-        if not enter(call, database, opener, args, kwargs):
+        if not entrance.enter(call, args, kwargs):
             if not call.has_more:
                 return await coroutine
             return await otherwise(database, call, args, coroutine)(*args, **kwargs)
@@ -288,7 +208,9 @@ def _around_async(database: Database, entrance: Any, original: Any, apply: Any, 
 def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
-        call_guarded_during(call, database.place, tell, call, call.link, args[_BEFORE_PARAMETERS:], None)
+        call_guarded_during(
+            call, database.place, query_parameters.tell, call, call.link, args[_BEFORE_PARAMETERS:], None
+        )
     return call_guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 
 
@@ -298,11 +220,12 @@ def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
 
 def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
     """Wrap a method that is either `async def`, or a function that raises at once or returns a coroutine."""
+    entrance = database.of_opener(opener, is_curious=False)
     if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
         async def method(*args: Any, **kwargs: Any) -> Any:
-            return await watch(database, opener, rows, args, kwargs, original(*args, **kwargs))
+            return await watch(database, entrance, rows, args, kwargs, original(*args, **kwargs))
 
     else:
         closing = hot.db_entering.Closing
@@ -313,7 +236,7 @@ def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any
         @functools.wraps(original)
         def method(*args: Any, **kwargs: Any) -> Any:
             coroutine = original(*args, **kwargs)
-            return named(database, opener, rows, args, kwargs, coroutine, closing(coroutine))
+            return named(database, entrance, rows, args, kwargs, coroutine, closing(coroutine))
 
     return method
 
@@ -321,7 +244,7 @@ def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any
 def around_sync(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
     """Wrap a method that returns when the query has been executed."""
     count = None if rows is None else functools.partial(_count, rows)
-    return around_entrance(database, ByOpener(database, opener), original, count=count)
+    return around_entrance(database, database.of_opener(opener), original, count=count)
 
 
 def always(command: str) -> Callable[..., str]:
@@ -345,9 +268,9 @@ def around_command(database: Database, command: Callable[..., str | None], origi
         if text is None:
             return None
         link = database.link(database.connection_of(args[0]))
-        return link, link.plans.plan(text), None, None, None
+        return link, link.queries.get(text) or link.plans.plan(text), None, None, None
 
-    return around_entrance(database, ByOpener(database, open_command), original, during=during)
+    return around_entrance(database, database.of_opener(open_command), original, during=during)
 
 
 def query(link: Any, text: Any, parameters: Any = None) -> Opening:

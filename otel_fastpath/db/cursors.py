@@ -9,6 +9,7 @@ from otel_fastpath.compiled import hot
 from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
@@ -96,10 +97,10 @@ def around_executemany(driver: Driver, original: Any, **steps: Any) -> Any:
         return call_wrappers.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
     apply = functools.partial(_commented, driver) if driver.comments_batches else call_wrappers.unchanged
-    return around(driver, call_wrappers.ByOpener(driver.database, open_query), original, apply=apply, **steps)
+    return around(driver, driver.database.of_opener(open_query), original, apply=apply, **steps)
 
 
-def around(driver: Driver, entrance: Entrance | call_wrappers.ByOpener, original: Any, **steps: Any) -> Any:
+def around(driver: Driver, entrance: Entrance, original: Any, **steps: Any) -> Any:
     """Wrap a method of a cursor; see `calls.around_entrance`."""
     method = call_wrappers.around_entrance(driver.database, entrance, original, **{"count": count, **steps})
     setattr(method, DATABASE_OF, driver.database)
@@ -131,7 +132,7 @@ def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[An
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and parameters is not None:
-        call_guarded(driver.database.place, call_wrappers.tell, call, call.link, parameters, None)
+        call_guarded(driver.database.place, query_parameters.tell, call, call.link, parameters, None)
     return _commented(driver, call, args, kwargs)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from opentelemetry import trace
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.db import conventions
@@ -41,21 +44,23 @@ class Entrance:
 
     Args:
         make: Makes the function that begins a query, for a set-up.
+        makes_each: Whether a query is made that is not to begin, too.
 
     Attributes:
         new: Makes a query that has not begun, or None; see `Database.try_new_query`.
         enter: Begins it, given the arguments of the host's method; returns whether it is instrumented.
     """
 
-    __slots__ = ("_make", "enter", "new")
+    __slots__ = ("__weakref__", "_make", "_makes_each", "enter", "new")
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, make: Callable[[Any], Any], *, makes_each: bool) -> None:
         self._make = make
+        self._makes_each = makes_each
 
-    def use(self, active: Any, new: Any) -> None:
-        """Use this set-up, and its function that makes queries, from now on; None: begin no query."""
-        self.new: Any = new
-        self.enter: Any = _begin_nothing if active is None else self._make(active)
+    def use(self, database: Database) -> None:
+        """Use the set-up of the library from now on, and its functions that make queries."""
+        self.new: Any = database.new_query if self._makes_each else database.try_new_query
+        self.enter: Any = _begin_nothing if database.active is None else self._make(database.active)
 
 
 def is_active(name: str) -> bool:
@@ -130,7 +135,7 @@ class Database:
         self._keeper = keeper or None
         self._link_name = name
         # By the kind of the methods, see `entrance`.
-        self._entrances: dict[Any, Entrance] = {}
+        self._entrances: WeakValueDictionary[Any, Entrance] = WeakValueDictionary()
         DATABASES.update(dict.fromkeys((self.name, *drivers), self))
 
     def library(
@@ -231,7 +236,7 @@ class Database:
             self.new_query = active.hot.new_query
             self.try_new_query = active.queries.new
         for each in tuple(self._entrances.values()):
-            each.use(active, self.try_new_query)
+            each.use(self)
 
     def _leave(self) -> None:
         """Free what the set-up in use keeps."""
@@ -241,18 +246,32 @@ class Database:
             self.active.repeats.release()
         self.active.release()
 
-    def entrance(self, kind: Any, make: Callable[[Any], Any]) -> Entrance:
+    def entrance(self, kind: Any, make: Callable[[Any], Any], *, makes_each: bool = False) -> Entrance:
         """Where wrappers find the function that begins their query.
 
         Args:
             kind: What identifies the methods.
             make: Makes the function for a set-up.
+            makes_each: Whether a query is made that is not to begin, too.
         """
         found = self._entrances.get(kind)
         if found is None:
-            found = self._entrances[kind] = Entrance(make)
-            found.use(self.active, self.try_new_query)
+            found = self._entrances[kind] = Entrance(make, makes_each=makes_each)
+            found.use(self)
         return found
+
+    def of_opener(self, opener: Callable[[Any, Any], Any], *, is_curious: bool = True) -> Entrance:
+        """The entrance for methods whose query an opener finds.
+
+        Args:
+            opener: See `call_wrappers.Opener`. It is called for each query, even if telemetry is suppressed.
+            is_curious: Whether the wrapper looks at the arguments of a query that has begun, if the options need it.
+        """
+
+        def make(active: Any) -> Any:
+            return hot.db_entering.Openings(active, self, opener, is_curious and active.is_curious).enter
+
+        return self.entrance((opener, is_curious), make, makes_each=True)
 
     def of_connections(self, rows: str) -> Entrance:
         """The entrance for methods of connections to which a query's parameters are passed one by one.
@@ -293,6 +312,24 @@ class Database:
         if keeper is not None:
             setattr(keeper, self._link_name, link)
         return link
+
+    def enter_untold(self, call: Any, args: Any) -> bool:
+        """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
+
+        What the library executes for it on this connection is part of it, not a query of its own.
+        """
+        link = self.link_held(args[0])
+        if link is None or link.call is not None:
+            return False
+        call_span = link.active.hot
+        if type(call) is not call_span.QueryCall:
+            # The core was changed meanwhile.
+            return False
+        call.recording = False
+        call.link, call.plan, call.kind = link, call_span.QueryPlan("", None, None, None, True), call_span.NO_ROWS  # noqa: FBT003  # no keywords
+        call.span = trace.get_current_span()
+        link.call = call
+        return True
 
     def _failure(self, error: BaseException) -> Failure:
         return conventions.failure(error, self._status_code(error))

@@ -7,7 +7,9 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import drop_finalizer, get_item
 from otel_fastpath.db.conventions import plain
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 from otel_fastpath.wrapping.call_span import Link, is_suppressed, new_query, open_query
 from otel_fastpath.wrapping.starting import drops, metered
 
@@ -193,6 +195,96 @@ class Cursors:
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
             return has_begun
+
+
+class Commands:
+    """Begins the commands of a library whose commands are the first argument of a method, and have plans by that.
+
+    Args:
+        active: The set-up: links for another are made again.
+        database: The library's `Database`, which makes links.
+        holder_of: Returns the object that stores the `Link`, given the one that has the method.
+        name: The attribute with the `Link`.
+    """
+
+    __slots__ = ("_active", "_database", "_holder_of", "_name")
+
+    def __init__(self, active: Any, database: Any, holder_of: Any, name: Any) -> None:
+        self._active = active
+        self._database = database
+        self._holder_of = holder_of
+        self._name = name
+
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:  # noqa: ARG002  # as that of the others
+        """Begin the command, given what `QueryMaker.new` made and the method's arguments; see `Connections.enter`."""
+        has_begun = False
+        try:
+            if call.has_more:
+                return False
+            holder = self._holder_of(args[0])
+            found = getattr(holder, self._name, None)
+            link = found if type(found) is Link else self._database.new_link(holder)
+            if link.active is not self._active:
+                link = self._database.new_link(holder)
+            try:
+                found = link.queries.get((args[1], len(args)))
+            except Exception as error:
+                faults.raise_interruption(error)
+                # The library says itself that this is no command, or the application's own object raises.
+                return False
+            if found is None:
+                found = link.plans.of_command(args)
+            has_begun = open_query(call, link, found, 0, None)
+            # One link serves all connections of the pool: a command inside of a pipeline is recorded in any case.
+            link.call = None
+        except Exception as fault:
+            faults.absorb_any(self._database.place, fault)
+        return has_begun
+
+
+class Openings:
+    """Begins the queries of methods whose query an opener finds: see `call_wrappers.Opener`.
+
+    Args:
+        active: The set-up.
+        database: The library's `Database`.
+        opener: Returns what a query is begun with, given the method's arguments.
+        is_curious: Whether the wrapper looks at the arguments of a query that has begun.
+    """
+
+    __slots__ = ("_database", "_is_curious", "_opener", "_replacements")
+
+    def __init__(self, active: Any, database: Any, opener: Any, is_curious: Any) -> None:
+        self._database = database
+        self._is_curious = is_curious
+        self._opener = opener
+        self._replacements = active.replacements
+
+    def enter(self, call: Any, args: Any, kwargs: Any) -> bool:
+        """Begin a query that `Database.new_query` made; see `Connections.enter`."""
+        has_begun = False
+        try:
+            if self._replacements.exist():
+                return _leave_more(call)
+            opening = self._opener(args, kwargs)
+            if opening is None:
+                return False
+            link, plan, start_ns, parameters, size = opening
+            if plan is not None:
+                has_begun = not is_suppressed() and open_query(call, link, plan, 0, start_ns)
+                if (
+                    has_begun
+                    and call.recording
+                    and (size is not None or (link.active.reads_parameters and query_parameters.has_any(parameters)))
+                ):
+                    call_guarded_during(call, self._database.place, query_parameters.tell, call, link, parameters, size)
+                return has_begun and (not self._is_curious or _leave_more(call))
+        except Exception as fault:
+            faults.absorb_any(self._database.place, fault)
+            if has_begun:
+                return True
+        # It has no plan, or could not be begun because of a fault of ours.
+        return bool(call_guarded(self._database.place, self._database.enter_untold, call, args))
 
 
 class Started:

@@ -41,6 +41,22 @@ cdef class Cursors:
     @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
     cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
+cdef class Commands:
+    cdef object _active
+    cdef object _database
+    cdef object _holder_of
+    cdef str _name
+    @cython.locals(link=Link, has_begun=bint)
+    cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
+
+cdef class Openings:
+    cdef object _database
+    cdef bint _is_curious
+    cdef object _opener
+    cdef Replacements _replacements
+    @cython.locals(link=Link, has_begun=bint)
+    cpdef bint enter(self, QueryCall call, object args, object kwargs) except -1
+
 cdef class Started:
     cdef object _coroutine
 

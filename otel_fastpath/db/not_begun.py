@@ -7,31 +7,10 @@ import inspect
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry import trace
-
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
     from otel_fastpath.db.database import Database
-
-
-def enter_untold(call: Any, database: Database, args: Any) -> bool:
-    """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
-
-    What the library executes for it on this connection is part of it, not a query of its own.
-    """
-    link = database.link_held(args[0])
-    if link is None or link.call is not None:
-        return False
-    call_span = link.active.hot
-    if type(call) is not call_span.QueryCall:
-        # The core was changed meanwhile.
-        return False
-    call.recording = False
-    call.link, call.plan, call.kind = link, call_span.QueryPlan("", None, None, None, True), call_span.NO_ROWS  # noqa: FBT003  # no keywords
-    call.span = trace.get_current_span()
-    link.call = call
-    return True
 
 
 def otherwise(database: Database, call: Any, args: Any, original: Any) -> Any:
@@ -64,7 +43,7 @@ def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
 
 def _run_unrecorded(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
     """Call the method: what it executes on this connection is part of it."""
-    call_guarded(database.place, enter_untold, call, database, args)
+    call_guarded(database.place, database.enter_untold, call, args)
     try:
         result = method(args[0], *rest, **kwargs)
         call.done(result)
@@ -78,7 +57,7 @@ async def _run_unrecorded_async(
     database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any
 ) -> Any:
     """Likewise, for a method that returns an awaitable."""
-    call_guarded(database.place, enter_untold, call, database, args)
+    call_guarded(database.place, database.enter_untold, call, args)
     try:
         result = await method(args[0], *rest, **kwargs)
         call.done(result)

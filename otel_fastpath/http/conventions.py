@@ -36,6 +36,7 @@ _KINDS: Final = frozenset(
         *("net.peer.name", "net.peer.port", "network.protocol.version", "server.address", "server.port", "url.scheme"),
     }
 )
+_OLD, _NEW, _ACTIVE_OLD, _ACTIVE_NEW, _CLIENT_OLD, _CLIENT_NEW = _LISTS
 _LENGTH: Final = sum(map(len, _LISTS)) if _KINDS.issuperset(name for each in _LISTS for name in each) else -1
 _SUPPRESS_PLAIN: Final = "suppress_instrumentation"
 # These upper-case names are the method label of themselves, whatever the environment says (`sanitize_method`).
@@ -49,24 +50,26 @@ class StockFunctions:
 
     Args:
         stock: The functions.
+        is_measured: Whether the lists of the attributes of metrics are read by them.
     """
 
-    __slots__ = ("_facts", "_stock")
+    __slots__ = ("_facts", "_is_measured", "_stock")
 
-    def __init__(self, stock: Stock) -> None:
+    def __init__(self, stock: Stock, *, is_measured: bool = True) -> None:
+        self._is_measured = is_measured
         self._stock = stock
         self._facts = Facts(UNKNOWN)
 
     def hold(self) -> bool:
         """Whether they are still stock's own, and the lists of the attributes of metrics, too."""
-        return (self._facts.hold() or self._stock.holds_again(self._facts)) and _count_listed() == _LENGTH
+        if not self._facts.hold() and not self._stock.holds_again(self._facts):
+            return False
+        return not self._is_measured or _count_listed() == _LENGTH
 
 
 def _count_listed() -> int:
-    count = 0
-    for each in _LISTS:
-        count += len(each)
-    return count
+    # No loop: this is done for each request.
+    return len(_OLD) + len(_NEW) + len(_ACTIVE_OLD) + len(_ACTIVE_NEW) + len(_CLIENT_OLD) + len(_CLIENT_NEW)
 
 
 def is_suppressed() -> bool:

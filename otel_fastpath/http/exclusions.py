@@ -21,7 +21,9 @@ def is_of_stock(urls: Any) -> bool:
 
 def excludes(urls: Any) -> bool:
     """Whether a list of excluded URLs can exclude anything."""
-    return bool(urls) and (not is_of_stock(urls) or bool(urls._excluded_urls))
+    if type(urls) is ExcludeList and not urls._excluded_urls:
+        return "url_disabled" in urls.__dict__
+    return bool(urls)
 
 
 def search_of(urls: Any) -> Callable[[str], Any] | None:

@@ -21,8 +21,8 @@ from sabotage import ABSORBED, FOREIGN, RAISED, as_ours, broken, broken_logging,
 
 from examples.reference_wrapper import sqlite3_wrapper  # noqa: E402
 from otel_fastpath import own_metrics  # noqa: E402
-from otel_fastpath.db import call_wrappers as db_call_wrappers  # noqa: E402
 from otel_fastpath.db import conventions, database, query_plans  # noqa: E402
+from otel_fastpath.db.queries import parameters as db_parameters  # noqa: E402
 from otel_fastpath.settings import Config  # noqa: E402
 from otel_fastpath.wrapping import call as calls  # noqa: E402
 from otel_fastpath.wrapping.library import Wrapper  # noqa: E402
@@ -33,8 +33,8 @@ OWN = {
     "failure": (conventions, "failure"),
     "read": (conventions, "read"),
     "plan": (query_plans.QueryPlans, "plan"),
-    "tell": (db_call_wrappers, "tell"),
-    "begin": (db_call_wrappers, "has_any"),
+    "tell": (db_parameters, "tell"),
+    "begin": (db_parameters, "has_any"),
     "metric": (calls.CallDurations, "record_failed"),
 }
 

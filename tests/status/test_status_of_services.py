@@ -176,6 +176,31 @@ def test_a_reader_that_stops_early_gets_no_traceback(environ):
     assert (process.returncode, errors) == (141, "")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is always full")
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        *((name, "") for name in ("status", "bench --list", "budget schema", "budget explain", "--version", "--help")),
+        # The first line cannot be written, rather than what is left at the end.
+        ("bench --list", "1"),
+    ],
+)
+def test_output_that_cannot_be_written_is_one_error(environ, command, unbuffered):
+    """Each command says it in one line, without a traceback."""
+    environ.setenv("PYTHONUNBUFFERED", unbuffered)
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "otel_fastpath", *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert process.returncode == 2
+    assert process.stderr == "otel-fastpath: the output cannot be written: No space left on device\n"
+
+
 def states(folder, environment, *arguments):
     """The state and reason of each patch, as the command prints them."""
     done = subprocess.run(

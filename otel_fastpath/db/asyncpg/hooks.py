@@ -95,6 +95,7 @@ def on_prepare(original: Any) -> Any:
 
     If it succeeds, it is part of the cursor's first round trip; if it fails, it is the cursor's only span.
     """
+    entrance = DATABASE.of_opener(_failed_to_prepare, is_curious=False)
 
     @functools.wraps(original)
     async def prepare(*args: Any, **kwargs: Any) -> Any:
@@ -105,9 +106,9 @@ def on_prepare(original: Any) -> Any:
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
-            call = DATABASE.new_query()
+            call = entrance.new()
             try:
-                call_wrappers.enter(call, DATABASE, _failed_to_prepare, (link, args, start_ns), None)
+                entrance.enter(call, (link, args, start_ns), None)
             finally:
                 try:
                     call.end_failed(error)

@@ -11,6 +11,7 @@ from otel_fastpath.db.cassandra import statements
 from otel_fastpath.db.cassandra.query_plans import CASSANDRA, DATABASE, address_of, own_of
 from otel_fastpath.db.cassandra.stock_telemetry import StockConventions
 from otel_fastpath.db.conventions import PREPARE
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.db.server_attributes import Server
 from otel_fastpath.db.steps import around_steps
 from otel_fastpath.patching.outcome import call_guarded_during, never_raises
@@ -75,7 +76,7 @@ def _look(call: Any, args: Any, kwargs: Any) -> None:
         return
     parameters = statements.parameters_of(args, kwargs)
     if active.reads_parameters and isinstance(parameters, (list, tuple, dict)):
-        call_wrappers.tell(call, call.link, parameters, None)
+        query_parameters.tell(call, call.link, parameters, None)
 
 
 def make_prepare(original: Any) -> Any:

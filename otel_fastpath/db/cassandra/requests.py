@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
-from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.cassandra import statements
 from otel_fastpath.db.cassandra.query_plans import CALL, DATABASE, LINK, OUTCOME, PLAN, RETRIES, SPECULATIVE
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching import faults
 from otel_fastpath.wrapping.call_span import Link, open_query
 
@@ -47,7 +47,7 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
                 batch = statements.of_batch(statement, session.cluster._prepared_statements)
                 has_begun = _open(call, link, link.plans.of_batch(batch))
                 if has_begun and call.recording:
-                    call_wrappers.tell(call, link, None, batch.size)
+                    query_parameters.tell(call, link, None, batch.size)
                 return has_begun
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.db import call_wrappers, conventions, cursors
+from otel_fastpath.db import conventions, cursors
 from otel_fastpath.db.dbapi.stock_telemetry import StockConventions
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def _name(given: Any) -> str:
 
 def around(driver: Driver, original: Any) -> Any:
     """Wrap `callproc` of a cursor."""
-    return cursors.around(driver, call_wrappers.ByOpener(driver.database, opener(driver)), original)
+    return cursors.around(driver, driver.database.of_opener(opener(driver)), original)

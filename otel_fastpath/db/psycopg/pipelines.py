@@ -159,16 +159,19 @@ def ending(call: Any, args: Any) -> Any:
 
 
 def ending_of_command(call: Any, args: Any) -> Any:
-    """Likewise, of a connection or a transaction."""
-    return call_guarded(_PLACE, _submission_of_command, call, args[0]) or call
+    """Likewise, of a connection."""
+    pipeline = args[0]._pipeline
+    return call if pipeline is None else call_guarded(_PLACE, _submission, pipeline, call, None) or call
 
 
-def _submission_of_command(call: Any, held: Any) -> Any:
-    return _submission(getattr(held, "_conn", held)._pipeline, call, None)
+def ending_in_transaction(call: Any, args: Any) -> Any:
+    """Likewise, of a transaction."""
+    pipeline = args[0]._conn._pipeline
+    return call if pipeline is None else call_guarded(_PLACE, _submission, pipeline, call, None) or call
 
 
 def _submission(pipeline: Any, call: Any, cursor: Any) -> Any:
-    if pipeline is None or not _watched:
+    if not _watched:
         return None
     state = vars(pipeline).get(_STATE)
     if state is None:

@@ -10,7 +10,6 @@ import weakref
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db import call_wrappers
 from otel_fastpath.db.conventions import CURSOR
 from otel_fastpath.db.psycopg.query_plans import DATABASE, DRIVER
 from otel_fastpath.db.queries.parameters import has_any
@@ -93,11 +92,13 @@ def make_stream(original: Any) -> Any:
 
 
 def _around_generator(opener: Opener, original: Any, *, leaves: bool) -> Any:
+    entrance = DATABASE.of_opener(opener, is_curious=False)
+
     @functools.wraps(original)
     def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        call = DATABASE.new_query()
+        call = entrance.new()
         try:
-            if not call_wrappers.enter(call, DATABASE, opener, args, kwargs):
+            if not entrance.enter(call, args, kwargs):
                 return (yield from original(*args, **kwargs))
             if leaves:
                 _leave(call)
@@ -118,13 +119,14 @@ def _around_generator(opener: Opener, original: Any, *, leaves: bool) -> Any:
 
 def make_async_stream(original: Any) -> Any:
     """Wrap `AsyncCursor.stream`."""
+    entrance = DATABASE.of_opener(of_query, is_curious=False)
 
     @functools.wraps(original)
     async def stream(*args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         rows_of_host = original(*args, **kwargs)
-        call = DATABASE.new_query()
+        call = entrance.new()
         try:
-            is_begun = call_wrappers.enter(call, DATABASE, of_query, args, kwargs)
+            is_begun = entrance.enter(call, args, kwargs)
             if is_begun:
                 _leave(call)
             async for row in rows_of_host:
@@ -157,19 +159,21 @@ def make_async_copy(original: Any) -> Any:
 
 
 def _around_copy(copying: Any, original: Any) -> Any:
+    entrance = DATABASE.of_opener(of_copy, is_curious=False)
+
     @functools.wraps(original)
     def copy(*args: Any, **kwargs: Any) -> Any:
         # psycopg's is made at once, which raises an error if the arguments are not those of `copy`.
-        return copying(original(*args, **kwargs), args, kwargs)
+        return copying(entrance, original(*args, **kwargs), args, kwargs)
 
     return copy
 
 
 @contextmanager
-def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
-    call = DATABASE.new_query()
+def _copying(entrance: Any, copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
+    call = entrance.new()
     try:
-        is_begun = call_wrappers.enter(call, DATABASE, of_copy, args, kwargs)
+        is_begun = entrance.enter(call, args, kwargs)
         with copy_of_host as made:
             if is_begun:
                 _leave(call)
@@ -187,10 +191,10 @@ def _copying(copy_of_host: Any, args: Any, kwargs: Any) -> Generator[Any]:
 
 
 @asynccontextmanager
-async def _async_copying(copy_of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
-    call = DATABASE.new_query()
+async def _async_copying(entrance: Any, copy_of_host: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any]:
+    call = entrance.new()
     try:
-        is_begun = call_wrappers.enter(call, DATABASE, of_copy, args, kwargs)
+        is_begun = entrance.enter(call, args, kwargs)
         async with copy_of_host as made:
             if is_begun:
                 _leave(call)

@@ -18,7 +18,8 @@ _OK: Final = 0
 
 def around(command: Callable[..., str | None], original: Any) -> Any:
     """Wrap a method that sends one command; this is returned for the method's arguments, or None if it sends none."""
-    return call_wrappers.around_command(DATABASE, command, original, during=pipelines.ending_of_command)
+    during = pipelines.ending_in_transaction if command in {enter, leave} else pipelines.ending_of_command
+    return call_wrappers.around_command(DATABASE, command, original, during=during)
 
 
 def commit(connection: Any) -> str | None:

@@ -101,12 +101,12 @@ def _is_on_another(args: Any) -> bool:
 
 def _around(opener: Any, original: Any) -> Any:
     """Wrap a method of a cursor, without a look at the options."""
-    return cursors.around(DRIVER, call_wrappers.ByOpener(DATABASE, opener), original)
+    return cursors.around(DRIVER, DATABASE.of_opener(opener), original)
 
 
 def _around_declaration(original: Any) -> Any:
     apply = functools.partial(cursors.apply_options, DRIVER)
-    return cursors.around(DRIVER, call_wrappers.ByOpener(DATABASE, _of_declaration), original, apply=apply)
+    return cursors.around(DRIVER, DATABASE.of_opener(_of_declaration), original, apply=apply)
 
 
 def _around_trip(rows: call_wrappers.Rows, original: Any) -> Any:
@@ -116,15 +116,16 @@ def _around_trip(rows: call_wrappers.Rows, original: Any) -> Any:
 
 def _around_next(original: Any) -> Any:
     """Wrap the iteration of a named cursor: a round trip brings `itersize` rows, and the next ones cost nothing."""
+    entrance = DATABASE.of_opener(_of_trip, is_curious=False)
 
     @functools.wraps(original)
     def following(self: Any) -> Any:
         if self.rownumber < self.rowcount:
             return original(self)
-        call = DATABASE.new_query()
+        call = entrance.new()
         is_begun = False
         try:
-            is_begun = call_wrappers.enter(call, DATABASE, _of_trip, (self,), {})
+            is_begun = entrance.enter(call, (self,), {})
             row = original(self)
             if is_begun:
                 call_guarded_during(call, DATABASE.place, call.record_rows, self.rowcount)
@@ -310,6 +311,6 @@ NAMED_CURSORS: Final = Derived(
 ASYNC_CURSORS: Final = Derived(
     {
         "execute": functools.partial(_submitting, cursors.entrance_of(DRIVER)),
-        "callproc": functools.partial(_submitting, call_wrappers.ByOpener(DATABASE, procedures.opener(DRIVER))),
+        "callproc": functools.partial(_submitting, DATABASE.of_opener(procedures.opener(DRIVER))),
     }
 )

@@ -1,4 +1,4 @@
-"""The option `slow`: the parameters of a query as text, of a size that does not depend on theirs.
+"""What is recorded of the parameters of a query; for the option `slow`, text of a size that does not depend on theirs.
 
 Only values of Python's own types and of their subclasses are made into text, by the methods of Python's types: no code
 of the application runs. `bytes` are shown as Python writes them, not decoded. Of any other value, the type is shown.
@@ -18,6 +18,10 @@ from otel_fastpath.patching import faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+# The size of a batch whose parameter sets cannot be counted without consuming them.
+UNKNOWN: Final = -1
+# Sizes of batches that are no attribute.
+_NOT_TOLD: Final = frozenset({UNKNOWN, 1})
 # The attribute of a slow query.
 SLOW: Final = "otel_fastpath.db.slow"
 _MOST_PARAMETERS: Final = 32
@@ -65,6 +69,26 @@ def attributes_of(parameters: Any) -> dict[str, str]:
     elif base is list or base is tuple:
         given = enumerate(_first(base.__iter__(parameters), _MOST_PARAMETERS))
     return {f"db.query.parameter.{text_of(key)[:_LONGEST_NAME]}": text_of(value) for key, value in given}
+
+
+def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
+    """Set a recording query's attributes for its batch size and, if that option is set, its parameters.
+
+    With the option `slow`, the parameters are kept until the query ends.
+
+    Args:
+        call: The query.
+        link: The connection's `Link`.
+        parameters: The query's parameters, or a batch's arguments after the text; None: they are not recorded.
+        size: The number of parameter sets of a batch, or UNKNOWN; None: it is not a batch.
+    """
+    if size is not None and size not in _NOT_TOLD and not link.active.is_same:
+        call.span.set_attribute("db.operation.batch.size", size)
+    if call.is_timed and size is None:
+        call.parameters = parameters
+    if parameters is not None and link.active.captures:
+        made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
+        call.span.set_attributes(made(parameters))
 
 
 def has_any(parameters: Any) -> bool:

@@ -7,9 +7,10 @@ import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled import hot
 from otel_fastpath.db.conventions import shortened
 from otel_fastpath.db.redis import commands, stock_telemetry
-from otel_fastpath.db.redis.query_plans import DATABASE
+from otel_fastpath.db.redis.query_plans import DATABASE, LINK
 from otel_fastpath.db.redis.stock_telemetry import StockConventions
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
@@ -18,11 +19,14 @@ from otel_fastpath.wrapping import call as calls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from otel_fastpath.db.database import Entrance
+
     Holder = Callable[[Any], Any]
 
 # Commands that need attributes beyond those in the plan; the second two only for stock's.
 _PROCEDURES: Final = frozenset({"EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"})
 _TOLD_MORE: Final = _PROCEDURES | {"FT.CREATE", "FT.SEARCH"}
+_PIPELINES: Final = frozenset({stock_telemetry.PIPELINE, stock_telemetry.ASYNC_PIPELINE})
 # The client, the command and the first of its arguments.
 _WITH_ARGUMENT: Final = 3
 _LONGEST_PROCEDURE: Final = 64
@@ -52,43 +56,40 @@ ASYNC_CLUSTER_OF: Final[Holder] = _async_cluster_of
 CLUSTER_PUBSUB: Final[Holder] = _of_cluster_pubsub
 
 
-def _enter(call: Any, holder_of: Holder, args: Any, is_pipeline: bool) -> bool:  # noqa: C901  # flat
-    """Begin the command or the pipeline of a client's method; returns whether it is instrumented."""
+def _entrance(method: str, holder_of: Holder) -> Entrance:
+    """Where the wrapper of a method finds what begins its command or pipeline."""
+    if method not in _PIPELINES:
+        return DATABASE.entrance(
+            (stock_telemetry.COMMAND, holder_of),
+            lambda active: hot.db_entering.Commands(active, DATABASE, holder_of, LINK).enter,
+        )
+    return DATABASE.entrance(
+        (stock_telemetry.PIPELINE, holder_of), lambda active: functools.partial(_enter_pipeline, active, holder_of)
+    )
+
+
+def _enter_pipeline(active: Any, holder_of: Holder, call: Any, args: Any, _kwargs: Any) -> bool:
+    """Begin the pipeline of a client's method; returns whether it is instrumented."""
     has_begun = False
     try:
-        active = DATABASE.active
-        if active is None or call.has_more:
+        if call.has_more:
             return False
         holder = holder_of(args[0])
-        try:
-            # LINK
-            link = holder._otel_fastpath
-        except AttributeError:
+        link = getattr(holder, LINK, None)
+        if link is None or link.active is not active:
             link = DATABASE.new_link(holder)
-        if link.active is not active:
-            link = DATABASE.new_link(holder)
-        if is_pipeline:
-            kind, every = _commands(args[0])
-            if not every and not active.is_same and not getattr(args[0], "watching", False):
-                # Nothing is sent.
-                return False
-            key = active.convention.key_of(kind, every)
-            plan = link.queries_with_arguments.get(key)
-            if plan is None:
-                plan = link.plans.of_batch(key, kind, every)
-        else:
-            try:
-                plan = link.queries.get((args[1], len(args)))
-            except Exception as error:
-                faults.raise_interruption(error)
-                # redis-py says itself that this is no command, or the application's own object raises.
-                return False
-            if plan is None:
-                plan = link.plans.of_command(args)
+        kind, every = _commands(args[0])
+        if not every and not active.is_same and not getattr(args[0], "watching", False):
+            # Nothing is sent.
+            return False
+        key = active.convention.key_of(kind, every)
+        plan = link.queries_with_arguments.get(key)
+        if plan is None:
+            plan = link.plans.of_batch(key, kind, every)
         has_begun = active.hot.open_query(call, link, plan, 0, None)
-        # One link serves all connections of the pool: a command inside of a pipeline is told in any case.
+        # One link serves all connections of the pool.
         link.call = None
-        if is_pipeline and has_begun and call.recording and len(every) != 1 and not active.is_same:
+        if has_begun and call.recording and len(every) != 1 and not active.is_same:
             call.span.set_attribute("db.operation.batch.size", len(every))
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
@@ -128,15 +129,16 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
         holder_of: Returns the object that stores the link of such a client.
         original: The method.
     """
-    is_pipeline = method == stock_telemetry.PIPELINE
+    is_pipeline = method in _PIPELINES
+    entrance = _entrance(method, holder_of)
 
     @functools.wraps(original)
     def execute(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.try_new_query()
+        call = entrance.new()
         if call is None:
             return original(*args, **kwargs)
         try:
-            if not _enter(call, holder_of, args, is_pipeline):
+            if not entrance.enter(call, args, kwargs):
                 host = _otherwise(method, args, original) if call.has_more else original
                 return host(*args, **kwargs)
             is_told_more = DATABASE.is_curious or (not is_pipeline and args[1] in _TOLD_MORE)
@@ -160,15 +162,16 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
 
 def around_async(method: str, holder_of: Holder, original: Any) -> Any:
     """The same for a method that returns an awaitable."""
-    is_pipeline = method == stock_telemetry.ASYNC_PIPELINE
+    is_pipeline = method in _PIPELINES
+    entrance = _entrance(method, holder_of)
 
     @functools.wraps(original)
     async def execute(*args: Any, **kwargs: Any) -> Any:
-        call = DATABASE.try_new_query()
+        call = entrance.new()
         if call is None:
             return await original(*args, **kwargs)
         try:
-            if not _enter(call, holder_of, args, is_pipeline):
+            if not entrance.enter(call, args, kwargs):
                 host = _otherwise(method, args, original) if call.has_more else original
                 return await host(*args, **kwargs)
             is_told_more = DATABASE.is_curious or (not is_pipeline and args[1] in _TOLD_MORE)
@@ -193,7 +196,7 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
 def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
     """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
     active = call.link.active
-    if not call.recording or method in {stock_telemetry.PIPELINE, stock_telemetry.ASYNC_PIPELINE}:
+    if not call.recording or method in _PIPELINES:
         return
     if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
         shown = args[2 : 2 + commands.MOST_SHOWN]

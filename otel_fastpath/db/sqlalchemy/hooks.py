@@ -10,10 +10,10 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db import call_wrappers, database
+from otel_fastpath.db import database
 from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.queries import comments
-from otel_fastpath.db.queries.parameters import has_any
+from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
 from otel_fastpath.db.sqlalchemy.stock_telemetry import StockConventions
@@ -170,7 +170,7 @@ def cause(error: BaseException) -> BaseException:
 
 def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
     if call.recording:
-        call_wrappers.tell(call, call.link, parameters, size)
+        query_parameters.tell(call, call.link, parameters, size)
     if context is None or call.plan.is_quiet:
         return
     convention = call.link.plans.convention
@@ -215,7 +215,7 @@ def single(args: Any, kwargs: Any) -> Opening:
         return many(args, kwargs)
     link = _link_of(args[0])
     text, parameters = context.statement, context.parameters[0]
-    return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, context
+    return link, link.plans.plan(text, "", query_parameters.has_any(parameters)), parameters, None, context
 
 
 def many(args: Any, kwargs: Any) -> Opening:
@@ -233,7 +233,7 @@ def default(args: Any, kwargs: Any) -> Opening:
     text = args[_STATEMENT] if len(args) > _STATEMENT else kwargs["statement"]
     parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
     link = _link_of(args[0])
-    return link, link.plans.plan(text, "", has_any(parameters)), parameters, None, None
+    return link, link.plans.plan(text, "", query_parameters.has_any(parameters)), parameters, None, None
 
 
 def ping(args: Any, _kwargs: Any) -> Opening:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PLACE = "the aiohttp.web middleware"
 _SERVER = SpanKind.SERVER
 _stock_functions = StockFunctions(STOCK["aiohttp_server.request"])
-_collecting = StockFunctions(COLLECTING["aiohttp_server"])
+_collecting = StockFunctions(COLLECTING["aiohttp_server"], is_measured=False)
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
 
 

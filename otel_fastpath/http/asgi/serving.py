@@ -56,7 +56,7 @@ _ROUTES: Final = frozenset(
 _SANITIZE: Final = "opentelemetry.util.http:sanitize_method"
 # What a request rests on, and what the attributes rest on that are made once for each kind of request.
 _stock_functions = StockFunctions(STOCK["asgi.request"])
-_collecting = StockFunctions(COLLECTING["asgi"])
+_collecting = StockFunctions(COLLECTING["asgi"], is_measured=False)
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
@@ -224,8 +224,7 @@ class _AsgiRequests(RequestChooser):
             return WITHOUT
         urls = middleware.excluded_urls
         # FastAPI's middleware has a list even if nothing is excluded.
-        is_stock = is_of_stock(urls)
-        if urls and (not is_stock or urls._excluded_urls):
+        if urls and (not (is_stock := is_of_stock(urls)) or urls._excluded_urls):
             if not is_stock and not hasattr(urls, "url_disabled"):
                 # Such as a list: stock's code raises the error.
                 return LEFT_TO_STOCK

@@ -72,7 +72,7 @@ class EnvironShapes(ApplicationMetrics):
 
     def __init__(self, module: Any, collect: str, stock: Stock, *instruments: Any) -> None:
         ApplicationMetrics.__init__(self, *instruments)
-        self._module, self._collect, self._stock = module, collect, StockFunctions(stock)
+        self._module, self._collect, self._stock = module, collect, StockFunctions(stock, is_measured=False)
         self._split: Any = None
         self._kept: dict[Any, EnvironShape] = {}
 

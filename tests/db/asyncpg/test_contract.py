@@ -13,11 +13,11 @@ from opentelemetry import context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from sabotage import broken, plain
 
-from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, database
 from otel_fastpath.db import pools as db_pools
 from otel_fastpath.db.asyncpg import pools, query_plans
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as db_parameters
 from otel_fastpath.wrapping import call as calls
 
 
@@ -157,7 +157,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "link": (database.Database, "link"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_call_wrappers, "tell"),
+        "tell": (db_parameters, "tell"),
         "rows": (calls.CallDurations, "record_failed"),
         "comment": (comments, "commented"),
         "server": (query_plans, "server_of"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from contracts.databases import Errors, Outcome, Takeover
 
-from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, cursors, database
 from otel_fastpath.db.dbapi import query_plans
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as db_parameters
 from otel_fastpath.wrapping import call as calls
 
 
@@ -62,7 +62,7 @@ class TestContract(Errors, Outcome, Takeover):
         "link": (database.Database, "link"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_call_wrappers, "tell"),
+        "tell": (db_parameters, "tell"),
         "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

@@ -15,11 +15,11 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from psycopg import errors, sql
 
-from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, cursors, database
 from otel_fastpath.db import pools as db_pools
 from otel_fastpath.db.psycopg import connecting, pipelines, pools, query_plans, result_parts, texts
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as db_parameters
 from otel_fastpath.wrapping import call as calls
 
 
@@ -177,7 +177,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "new link": (database.Database, "new_link"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_call_wrappers, "tell"),
+        "tell": (db_parameters, "tell"),
         "rows": (pipelines, "rows_of"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

@@ -12,12 +12,12 @@ from contracts.databases import Errors, Outcome, StockCommenter, Takeover, Trans
 from opentelemetry import context
 from psycopg2 import ProgrammingError, errors, extras, sql
 
-from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import connecting as db_connecting
 from otel_fastpath.db import conventions, cursors, database, derived
 from otel_fastpath.db.dbapi import query_plans as dbapi_plans
 from otel_fastpath.db.psycopg2 import connecting, hooks, texts
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as db_parameters
 from otel_fastpath.wrapping import call as calls
 
 
@@ -192,7 +192,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "new link": (database.Database, "new_link"),
         "read": (conventions, "read"),
         "plan": (dbapi_plans.Plans, "plan"),
-        "tell": (db_call_wrappers, "tell"),
+        "tell": (db_parameters, "tell"),
         "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

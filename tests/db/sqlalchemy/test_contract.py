@@ -9,10 +9,10 @@ from opentelemetry import context
 from sqlalchemy import exc, orm, pool
 from sqlalchemy_tables import DIFFERENT, METADATA, Row, T, select_one, what_both_see
 
-from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, database
 from otel_fastpath.db import pools as db_pools
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as db_parameters
 from otel_fastpath.db.sqlalchemy import engines, hooks, pools
 from otel_fastpath.wrapping import call as calls
 
@@ -35,7 +35,7 @@ class TestContract(Outcome, Takeover):
         "read": (conventions, "read"),
         "plan": (engines.EnginePlans, "plan"),
         "special": (engines.EnginePlans, "special"),
-        "tell": (db_call_wrappers, "tell"),
+        "tell": (db_parameters, "tell"),
         "cause": (hooks, "cause"),
         "count": (hooks, "_count"),
         "failure": (calls.CallDurations, "record_failed"),

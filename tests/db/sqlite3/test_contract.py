@@ -7,10 +7,10 @@ import sys
 
 from contracts.databases import Errors, Outcome, Takeover, Transparency
 
-from otel_fastpath.db import call_wrappers as db_call_wrappers
 from otel_fastpath.db import conventions, database
 from otel_fastpath.db.dbapi import query_plans
 from otel_fastpath.db.queries import comments
+from otel_fastpath.db.queries import parameters as db_parameters
 from otel_fastpath.wrapping import call as calls
 
 
@@ -81,7 +81,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "link": (database.Database, "link"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_call_wrappers, "tell"),
+        "tell": (db_parameters, "tell"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
     }

@@ -104,9 +104,10 @@ _HOLDERS = {
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
-        ("db/call_wrappers.py", "ByOpener"),
+        ("db/entering.py", "Commands"),
         ("db/entering.py", "Connections"),
         ("db/entering.py", "Cursors"),
+        ("db/entering.py", "Openings"),
         ("db/entering.py", "QueryMaker"),
         ("db/outer.py", "Statements"),
         ("db/outer.py", "Transactions"),
