@@ -94,11 +94,11 @@ faults: setup ## Raise an exception at each line with a call (15 minutes)
 interruptions: setup ## Raise time limits inside this package (hours)
 	$(PY) tests/faults/interrupt.py $(ARGS)
 
-# Change each function of stock that programs execute (what it returns, or that it counts its calls; replaced before or after
-# this package is put in place, or another source), and compare the telemetry without and with this package. An hour and more;
-# make mutations ARGS="--only asgi --kind result --core c --part 3/10"
+# Change what each function of stock returns that programs execute (replaced before or after this package is put in place, or
+# another source), and compare the telemetry without and with this package; --kind call: count its calls instead.
+# make mutations ARGS="--only asgi --core c --part 3/10"
 .PHONY: mutations
-mutations: setup ## Change each function of OpenTelemetry: the telemetry must follow (hours)
+mutations: setup ## Change each function of OpenTelemetry: telemetry must follow (half an hour)
 	$(PY) tests/mutations/run.py $(ARGS)
 
 # Run the hot paths under valgrind's memcheck; with a debug build of Python (Debian: python3.14-dbg), count leaked
