@@ -232,6 +232,8 @@ def _is_function(name: str, value: Any) -> bool:
     """Whether this global of stock's is a function of stock's, or what other code has put in its place."""
     if not _is_called(value):
         return False
+    # A replacement of ours stands for what it replaces, which may be a function of Python's.
+    value = swap.seen_through(value)
     function = _uncached(value)
     if is_own(function):
         return _is_watched(function.__globals__["__name__"])

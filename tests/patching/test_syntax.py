@@ -134,7 +134,7 @@ print(json.dumps([syntax.digest(syntax.parsed(text)) for text in json.load(sys.s
 def definitions():
     """The definitions in this package, of all kinds, and those above."""
     found = [KNOWN, *SAME.values(), *CHANGED.values(), DATACLASS]
-    for file in sorted(Path(syntax.__file__).parents[1].rglob("*.py")):
+    for file in sorted(Path(syntax.__file__).parents[2].rglob("*.py")):
         text = file.read_text(encoding="utf-8")
         found += [
             ast.get_source_segment(text, node)
