@@ -215,7 +215,7 @@ def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, An
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    return comments.commented(args, kwargs, _TEXT_NAMES) if call.link.active.options.sqlcommenter else (args, kwargs)
+    return comments.add_comment(args, kwargs, _TEXT_NAMES) if call.link.active.options.sqlcommenter else (args, kwargs)
 
 
 def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:

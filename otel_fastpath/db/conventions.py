@@ -147,7 +147,7 @@ class StableConventions(Conventions):
     def parameters(self, args: Any) -> Mapping[str, Any]:
         try:
             given = args.items() if isinstance(args, Mapping) else enumerate(args)
-            return {f"db.query.parameter.{key}": shortened(value) for key, value in islice(given, _MOST_PARAMETERS)}
+            return {f"db.query.parameter.{key}": shorten(value) for key, value in islice(given, _MOST_PARAMETERS)}
         except Exception as error:
             faults.raise_interruption(error)
             # What the driver does not take, or what the application's own methods raise.
@@ -158,7 +158,7 @@ class StableConventions(Conventions):
         return {}
 
 
-def shortened(value: Any) -> str:
+def shorten(value: Any) -> str:
     """A parameter as text, cut to a length; what is cut of a container or a text is not made into text first.
 
     Never raises.

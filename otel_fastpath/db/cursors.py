@@ -96,7 +96,7 @@ def around_executemany(driver: Driver, original: Any, **steps: Any) -> Any:
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
         return call_wrappers.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
 
-    apply = functools.partial(_commented, driver) if driver.comments_batches else call_wrappers.unchanged
+    apply = functools.partial(_add_comment, driver) if driver.comments_batches else call_wrappers.unchanged
     return around(driver, driver.database.of_opener(open_query), original, apply=apply, **steps)
 
 
@@ -133,10 +133,10 @@ def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[An
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and parameters is not None:
         call_guarded(driver.database.place, query_parameters.tell, call, call.link, parameters, None)
-    return _commented(driver, call, args, kwargs)
+    return _add_comment(driver, call, args, kwargs)
 
 
-def _commented(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def _add_comment(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Add the comment that the options ask for, or that of the stock instrumentation."""
     active = call.link.active
     if not active.comments:

@@ -122,7 +122,7 @@ class ServerRequest(ResponseTelemetry):
             self.activation.leave(error)
 
 
-def collected(collect: Callable[..., dict[str, Any]], request: Any, mode: Any) -> dict[str, Any]:
+def collect_attributes(collect: Callable[..., dict[str, Any]], request: Any, mode: Any) -> dict[str, Any]:
     """The attributes that stock's function makes of a request, for its span: the place for one that every server adds.
 
     Args:

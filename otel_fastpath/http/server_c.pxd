@@ -24,7 +24,7 @@ cdef class ServerRequest(ResponseTelemetry):
     cpdef record(self, double seconds)
     cpdef end(self, object error)
 
-cpdef dict collected(object collect, object request, object mode)
+cpdef dict collect_attributes(object collect, object request, object mode)
 cpdef bint put_captured(object span, object variable, object collect, object headers) except -1
 cdef class RequestChooser:
     cdef object _place

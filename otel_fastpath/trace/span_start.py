@@ -111,7 +111,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         if late is None:
             is_asked = True
         elif is_asked:
-            given, attributes, late = _made(given, late), late.attributes, None
+            given, attributes, late = _make_late(given, late), late.attributes, None
     if rule == DROP and not plan.asks and plan.sampling.hold():
         if gives_up:
             return _GIVEN_UP
@@ -121,7 +121,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         return None if made is None else start_span(given, gives_up, made)  # again: the rule is the old plan's, too
     context_made = metrics = None
     if is_asked:
-        asked = _asked(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
+        asked = _ask(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
@@ -134,7 +134,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
     return identity if rule == DROP else _start_span(identity, plan, given, attributes, late, parent, metrics)
 
 
-def _made(given: _Given, late: plans.LazyAttributes) -> _Given:
+def _make_late(given: _Given, late: plans.LazyAttributes) -> _Given:
     """The arguments with the name and the attributes in their places."""
     late.make()
     tracer, _, context, kind, _, links, start, record_exception, set_status = given
@@ -182,7 +182,7 @@ def _by_ratio(plan: plans.TracerPlan, rule: int, trace_id: int) -> int:
     return SAMPLE if trace_id & _64_BITS < plan.bounds[rule - RATIO] else DROP
 
 
-def _asked(
+def _ask(
     plan: plans.TracerPlan,
     given: _Given,
     parent: SpanContext | None,
@@ -206,7 +206,7 @@ def _asked(
             if flags and not plan.generator.is_trace_id_random():
                 flags = 0
     if rule <= ASK:
-        result = _sampled(plan, rule, given, trace_id)
+        result = _ask_sampler(plan, rule, given, trace_id)
         decision, state = result.decision, result.trace_state or DEFAULT_TRACE_STATE
         rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES[decision]
         if rule != DROP:
@@ -229,7 +229,7 @@ def _asked(
     return trace_id, span_id, flags, rule, attributes, state, own, metrics
 
 
-def _sampled(plan: plans.TracerPlan, rule: int, given: _Given, trace_id: int) -> SamplingResult:
+def _ask_sampler(plan: plans.TracerPlan, rule: int, given: _Given, trace_id: int) -> SamplingResult:
     """Ask the sampler, or the one that `ParentBased` would ask, as stock does."""
     _, name, context, kind, attributes, links, _, _, _ = given
     if rule == ASK:

@@ -26,7 +26,7 @@ cdef class KeptSpans(SpanStarter):
     @cython.locals(ours=SpanState)
     cdef bint is_recording(self, object span) except -1
 
-cdef tuple _made(tuple given, LazyAttributes late)
+cdef tuple _make_late(tuple given, LazyAttributes late)
 
 cdef int _rule_below(TracerPlan plan, bint is_remote, int flags) except? -1
 
@@ -36,11 +36,11 @@ cdef _proxied(object attributes)
 
 cdef int _by_ratio(TracerPlan plan, int rule, object trace_id) except -1
 
-cdef _sampled(TracerPlan plan, int rule, tuple given, object trace_id)
+cdef _ask_sampler(TracerPlan plan, int rule, tuple given, object trace_id)
 
 cdef bint _is_id(object value, object most) except -1
 
-cdef tuple _asked(TracerPlan plan, tuple given, object parent, object trace_id, int flags, object state, int rule)
+cdef tuple _ask(TracerPlan plan, tuple given, object parent, object trace_id, int flags, object state, int rule)
 
 @cython.locals(
     plan=TracerPlan,

@@ -20,7 +20,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorb_during
 from otel_fastpath.trace.context.current_context import attach, attach_as_stock, attach_context, current, restore
 from otel_fastpath.trace.spans.identity import Dropped
-from otel_fastpath.wrapping.failure import described, tell
+from otel_fastpath.wrapping.failure import describe_error, put_failure
 from otel_fastpath.wrapping.starting import end_span, metered, start_if_kept
 
 _BEGINNING = "the beginning of a wrapped call"
@@ -76,11 +76,11 @@ class Call:
             return
         try:
             self.leave()
-            failure = described(_END, telemetry.describe, error)
+            failure = describe_error(_END, telemetry.describe, error)
             if self.series is not None:
                 self._record_failed(failure)
             if self.recording and failure.type:
-                tell(_END, self.span, failure, error)
+                put_failure(_END, self.span, failure, error)
         except BaseException as fault:
             self._end_after(fault)
             return

@@ -48,7 +48,7 @@ def describe(error: BaseException) -> Failure:
     return Failure(name, description=type(error).__qualname__, recorded=isinstance(error, Exception))
 
 
-def described(place: str, own: Callable[[BaseException], Failure], error: BaseException) -> Failure:
+def describe_error(place: str, own: Callable[[BaseException], Failure], error: BaseException) -> Failure:
     """Describe an exception with the library's own function; if that fails, as any other exception."""
     return call_guarded(place, own, error) or call_guarded(place, describe, error) or _UNKNOWN
 
@@ -65,7 +65,7 @@ def named(error: BaseException) -> tuple[str, str | None]:
     return kind, message
 
 
-def tell(place: str, span: Any, failure: Failure, error: BaseException) -> None:
+def put_failure(place: str, span: Any, failure: Failure, error: BaseException) -> None:
     """Record a failure on a recording span."""
     if failure.recorded:
         call_guarded(place, _record, span, failure, error)

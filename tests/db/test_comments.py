@@ -10,7 +10,7 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from otel_fastpath.db.queries.comments import commented
+from otel_fastpath.db.queries.comments import add_comment
 
 HEADER = f"00-{1:032x}-{2:016x}-01"
 
@@ -36,7 +36,7 @@ def comment(state=None):
     """What is sent for a query inside a span with this trace state."""
     span = NonRecordingSpan(SpanContext(1, 2, is_remote=False, trace_flags=TraceFlags(1), trace_state=state))
     with trace.use_span(span):
-        (_, text), _ = commented((None, "SELECT 1"), {}, ())
+        (_, text), _ = add_comment((None, "SELECT 1"), {}, ())
     return text
 
 
@@ -61,14 +61,14 @@ def test_a_text_of_the_applications_own_type_stays_what_it_is():
 
     text = Text("SELECT 1")
     with trace.use_span(NonRecordingSpan(SpanContext(1, 2, is_remote=False, trace_flags=TraceFlags(1)))):
-        (_, sent), _ = commented((None, text), {}, ())
+        (_, sent), _ = add_comment((None, text), {}, ())
 
     assert sent is text
 
 
 def test_without_a_span_nothing_is_sent():
     """Even where there is baggage."""
-    assert commented((None, "SELECT 1"), {}, ()) == ((None, "SELECT 1"), {})
+    assert add_comment((None, "SELECT 1"), {}, ()) == ((None, "SELECT 1"), {})
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from otel_fastpath.db.conventions import shortened
+from otel_fastpath.db.conventions import shorten
 from otel_fastpath.db.queries.parameters import attributes_of, text_of
 
 LONGEST = 256
@@ -200,7 +200,7 @@ def test_there_are_not_too_many(parameters):
 )
 def test_the_option_parameters_writes_as_python_does(value):
     """Up to the length; without quotes around a text by itself."""
-    assert shortened(value) == str(value)[:LONGEST]
+    assert shorten(value) == str(value)[:LONGEST]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_the_option_parameters_reads_no_more_than_it_writes(make):
     value = make("x" * MEGABYTE)
     tracemalloc.start()
     try:
-        text = shortened(value)
+        text = shorten(value)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -232,4 +232,4 @@ def test_a_container_that_contains_itself_has_an_end():
     value = []
     value.append(value)
 
-    assert shortened(value) == "[" * LONGEST
+    assert shorten(value) == "[" * LONGEST

@@ -66,7 +66,7 @@ DATACLASS = "@dataclass\nclass Point:\n    x: int = 0\n    y: ClassVar[int] = 0\
 
 def digest(text):
     """The fingerprint of the one definition in this text."""
-    return syntax.digest(syntax.parsed(text))
+    return syntax.digest(syntax.parse_definition(text))
 
 
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME)
@@ -127,7 +127,7 @@ import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("syntax", sys.argv[1])
 syntax = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(syntax)
-print(json.dumps([syntax.digest(syntax.parsed(text)) for text in json.load(sys.stdin)]))
+print(json.dumps([syntax.digest(syntax.parse_definition(text)) for text in json.load(sys.stdin)]))
 """
 
 

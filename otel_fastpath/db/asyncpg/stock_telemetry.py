@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 
-from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shortened
+from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shorten
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class StockConventions(Conventions):
         return found
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
-        return {"db.statement.parameters": shortened(args)} if args else {}
+        return {"db.statement.parameters": shorten(args)} if args else {}
 
 
 @dataclass(frozen=True)

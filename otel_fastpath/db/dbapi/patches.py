@@ -45,7 +45,7 @@ def _make_comment(original: Any, _settings: Config) -> Any:
     def added(self: Any, args: Any, cursor: Any) -> Any:
         if not args or not isinstance(args[0], comments.BYTES):
             return original(self, args, cursor)
-        return comments.changed(lambda text: original(self, (text,), cursor)[0], args[0]), *args[1:]
+        return comments.change_text(lambda text: original(self, (text,), cursor)[0], args[0]), *args[1:]
 
     return added
 

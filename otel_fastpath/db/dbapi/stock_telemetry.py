@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shortened
+from otel_fastpath.db.conventions import BATCH, CURSOR, Conventions, shorten
 from otel_fastpath.db.dbapi.template import Template
 from otel_fastpath.db.queries import comments
 from otel_fastpath.metrics.bind import bind
@@ -145,7 +145,7 @@ class StockConventions(Conventions):
         return self._template.of(query.raw)
 
     def parameters(self, args: Any) -> Mapping[str, Any]:
-        return {"db.statement.parameters": shortened(args)}
+        return {"db.statement.parameters": shorten(args)}
 
     def commented(self, call: Any, query: Any, cursor: Any) -> Any:
         """The query with the stock instrumentation's comment; the recording call gets it, too, if stock was told so."""
@@ -154,7 +154,7 @@ class StockConventions(Conventions):
             return self._cursor_tracer._update_args_with_added_sql_comment((stated,), cursor)[0]
 
         # Objects of psycopg's and psycopg2's `sql`, and template strings.
-        made = added(query) if any(hasattr(query, name) for name in _COMPOSED) else comments.changed(added, query)
+        made = added(query) if any(hasattr(query, name) for name in _COMPOSED) else comments.change_text(added, query)
         if self._integration.enable_attribute_commenter and isinstance(made, (str, bytes)):
             text = made if isinstance(made, str) else made.decode("utf-8", "replace")
             attributes = call.plan.attributes

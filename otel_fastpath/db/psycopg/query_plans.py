@@ -28,7 +28,7 @@ class Plans(dbapi_plans.Plans):
 
 
 def _text_of(query: Any, link: Any, connection: Any) -> str:
-    return texts.rendered(query, connection, with_values=isinstance(link.active.convention, StockConventions))
+    return texts.render(query, connection, with_values=isinstance(link.active.convention, StockConventions))
 
 
 DATABASE: Final = Database(
@@ -43,4 +43,4 @@ DATABASE: Final = Database(
     stock=lambda setup: StockConventions(setup, "psycopg"),
     make_plans=Plans,
 )
-DRIVER: Final = Driver(DATABASE, LINK, "query", "params", "params_seq", _text_of, texts.commented, connection="_conn")
+DRIVER: Final = Driver(DATABASE, LINK, "query", "params", "params_seq", _text_of, texts.add_comment, connection="_conn")

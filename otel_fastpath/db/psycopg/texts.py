@@ -14,7 +14,7 @@ _PARAMETER: Final = "%s"
 _UNKNOWN: Final = " "
 
 
-def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
+def render(query: Any, connection: Any, *, with_values: bool) -> str:
     """The text of a query that is not a plain `str`."""
     from psycopg import sql  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
@@ -58,18 +58,18 @@ def _of_interpolation(interpolation: Any, connection: Any) -> str:
 
     value = interpolation.value
     if isinstance(value, sql.Composable) or hasattr(value, "interpolations"):
-        return rendered(value, connection, with_values=False)
+        return render(value, connection, with_values=False)
     if interpolation.format_spec == "i":
         return '"{}"'.format(str(value).replace('"', '""'))
     return _VALUE if interpolation.format_spec == "l" else _PARAMETER
 
 
-def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
+def add_comment(query: Any, cursor: Any, has_parameters: bool) -> Any:
     """The query with the current trace context as a comment; a template string is returned unchanged."""
     from psycopg import sql  # noqa: PLC0415  # likewise
 
     is_formatted = has_parameters and "Raw" not in cursor._query_cls.__name__
     if not isinstance(query, sql.Composable):
         return comments.with_comment(query, is_formatted=is_formatted)
-    comment = comments.comment(rendered(query, cursor._conn, with_values=False), is_formatted=is_formatted)
+    comment = comments.comment(render(query, cursor._conn, with_values=False), is_formatted=is_formatted)
     return query + sql.SQL(comment) if comment else query

@@ -15,7 +15,7 @@ LINK: Final = "_otel_fastpath"
 
 
 def _text_of(query: Any, link: Any, connection: Any) -> str:
-    return texts.rendered(query, connection, with_values=isinstance(link.active.convention, StockConventions))
+    return texts.render(query, connection, with_values=isinstance(link.active.convention, StockConventions))
 
 
 DATABASE: Final = Database(
@@ -28,4 +28,4 @@ DATABASE: Final = Database(
     stock=lambda setup: StockConventions(setup, "psycopg2"),
     make_plans=dbapi_plans.Plans,
 )
-DRIVER: Final = Driver(DATABASE, LINK, "query", "vars", "vars_list", _text_of, texts.commented)
+DRIVER: Final = Driver(DATABASE, LINK, "query", "vars", "vars_list", _text_of, texts.add_comment)

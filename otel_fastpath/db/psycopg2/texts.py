@@ -10,7 +10,7 @@ from otel_fastpath.db.queries import comments
 _VALUE: Final = "?"
 
 
-def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
+def render(query: Any, connection: Any, *, with_values: bool) -> str:
     """The text of a query that is not a plain `str`; empty for what is none, whose error psycopg2 reports itself."""
     from psycopg2 import sql  # noqa: PLC0415  # a wrapper does not import its library: it is there by now
 
@@ -20,7 +20,7 @@ def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
     if issubclass(type(query), (bytes, bytearray, memoryview)):
         return bytes(query).decode("utf-8", "replace")
     if isinstance(query, sql.Composed) and not with_values:
-        return "".join([rendered(part, connection, with_values=False) for part in query.seq])
+        return "".join([render(part, connection, with_values=False) for part in query.seq])
     if isinstance(query, sql.Literal) and not with_values:
         return _VALUE
     if isinstance(query, sql.Composable):
@@ -29,11 +29,11 @@ def rendered(query: Any, connection: Any, *, with_values: bool) -> str:
     return ""
 
 
-def commented(query: Any, cursor: Any, has_parameters: bool) -> Any:
+def add_comment(query: Any, cursor: Any, has_parameters: bool) -> Any:
     """The query with the current trace context as a comment."""
     from psycopg2 import sql  # noqa: PLC0415  # likewise
 
     if not isinstance(query, sql.Composable):
         return comments.with_comment(query, is_formatted=has_parameters)
-    comment = comments.comment(rendered(query, cursor.connection, with_values=False), is_formatted=has_parameters)
+    comment = comments.comment(render(query, cursor.connection, with_values=False), is_formatted=has_parameters)
     return query + sql.SQL(comment) if comment else query

@@ -20,7 +20,7 @@ _ENCODING: Final = "latin-1"
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 
 
-def commented(
+def add_comment(
     args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a method with the current trace context in its query.
@@ -42,10 +42,10 @@ def with_comment(query: Any, *, is_formatted: bool = False) -> Any:
     """The query with the current trace context, if it is a plain `str` or bytes and not empty; else unchanged."""
     if type(query) is not str and issubclass(type(query), str):
         return query
-    return changed(lambda text: text and text + comment(text, is_formatted=is_formatted), query)
+    return change_text(lambda text: text and text + comment(text, is_formatted=is_formatted), query)
 
 
-def changed(add: Callable[[str], str], query: Any) -> Any:
+def change_text(add: Callable[[str], str], query: Any) -> Any:
     """The query with what a function adds to its text; what is neither text nor bytes is returned unchanged."""
     if issubclass(type(query), str):
         # A subclass may override methods: that of an enumeration has the member's name.

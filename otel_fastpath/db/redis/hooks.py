@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.db.conventions import shortened
+from otel_fastpath.db.conventions import shorten
 from otel_fastpath.db.redis import commands, stock_telemetry
 from otel_fastpath.db.redis.query_plans import DATABASE, LINK
 from otel_fastpath.db.redis.stock_telemetry import StockConventions
@@ -203,7 +203,7 @@ def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
         if call.is_timed:
             call.parameters = shown
         if active.options.parameters:
-            call.span.set_attributes({f"db.query.parameter.{at}": shortened(value) for at, value in enumerate(shown)})
+            call.span.set_attributes({f"db.query.parameter.{at}": shorten(value) for at, value in enumerate(shown)})
     if isinstance(active.convention, StockConventions):
         active.convention.request(method, call, args, kwargs)
     elif args[1] in _PROCEDURES and len(args) >= _WITH_ARGUMENT:

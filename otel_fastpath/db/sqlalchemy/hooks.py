@@ -178,10 +178,10 @@ def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context
         if convention.comments and call.recording:
             convention.comment(call.span, connection, context)
     elif call.link.active.options.sqlcommenter:
-        context.statement = _commented(context)
+        context.statement = _add_comment(context)
 
 
-def _commented(context: Any) -> str:
+def _add_comment(context: Any) -> str:
     """The statement of an execution context with the current trace context as a comment."""
     dialect, statement = context.dialect, context.statement
     if context.executemany and dialect.name in _MYSQL:

@@ -161,7 +161,7 @@ class StockConventions(StableConventions):
     def comment(self, span: Any, connection: Any, context: Any) -> None:
         """Add its comment to a statement, and to the span's attribute if it was told to."""
         values = self._its._get_commenter_data(connection)
-        context.statement = comments.changed(
+        context.statement = comments.change_text(
             lambda text: self._module._add_sql_comment(text, **values), context.statement
         )
         if self._keywords.get("enable_attribute_commenter", False):

@@ -10,7 +10,7 @@ from opentelemetry.instrumentation import aiohttp_client as stock
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.http.client import BEGINNING, ClientInstrumentation
-from otel_fastpath.http.clients.outgoing import ClientCall, propagate, redacted
+from otel_fastpath.http.clients.outgoing import ClientCall, propagate, redact
 from otel_fastpath.http.scopes import activate, detach_token
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import restore
@@ -89,7 +89,7 @@ class AiohttpClientInstrumentation(ClientInstrumentation):
         # A method that is no text is the application's mistake, which stock passes on.
         if callable(context.url_filter) or type(params.method) is not str:
             return NotImplemented
-        url = redacted(url)
+        url = redact(url)
         shape = self.shapes.find(params.method, url)
         if shape is None:
             return NotImplemented

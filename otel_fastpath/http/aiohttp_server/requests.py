@@ -22,7 +22,14 @@ from otel_fastpath.http.conventions import METHODS, StockFunctions, is_suppresse
 from otel_fastpath.http.exclusions import excludes
 from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.http.redaction import needs_redaction
-from otel_fastpath.http.server import LEFT_TO_STOCK, WITHOUT, RequestChooser, ServerRequest, collected, put_captured
+from otel_fastpath.http.server import (
+    LEFT_TO_STOCK,
+    WITHOUT,
+    RequestChooser,
+    ServerRequest,
+    collect_attributes,
+    put_captured,
+)
 from otel_fastpath.http.servers.activations import Activation
 from otel_fastpath.http.servers.environs import EnvironShape
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics, RequestLabels, keep_plan, plan_of
@@ -122,7 +129,7 @@ class InstrumentationPlan(ApplicationMetrics):
         route = _route(request)
         labels: RequestLabels
         if shape is None:
-            attributes = collected(stock.collect_request_attributes, request, self.mode)
+            attributes = collect_attributes(stock.collect_request_attributes, request, self.mode)
             labels = self.labels(_without_route(attributes))
             name = stock.get_default_span_name(request)
         else:
@@ -159,7 +166,7 @@ class InstrumentationPlan(ApplicationMetrics):
         url = str(request.url)
         if not url.endswith(target) or needs_look(url):
             return None
-        found = collected(stock.collect_request_attributes, request, self.mode)
+        found = collect_attributes(stock.collect_request_attributes, request, self.mode)
         template = {}
         for name, value in found.items():
             # Per-request values are blanked; only their order is kept.

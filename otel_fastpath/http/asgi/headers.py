@@ -38,7 +38,7 @@ def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
         if name is None:
             name = _WANTED.get(key.lower())
         if name:
-            text = decoded(value)
+            text = decode_header(value)
             if name in found:
                 found[name].append(text)
             else:
@@ -46,7 +46,7 @@ def read(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     return found
 
 
-def decoded(value: bytes) -> str:
+def decode_header(value: bytes) -> str:
     """A header's value as stock decodes it; as Latin-1 where stock raises an error."""
     raw = value if type(value) is bytes else bytes(memoryview(value))
     try:
@@ -61,7 +61,7 @@ def decoded(value: bytes) -> str:
 def first_host(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     """The first `host` header, if there is one."""
     value = _first(headers, _HOST)
-    return None if value is None else decoded(value)
+    return None if value is None else decode_header(value)
 
 
 def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
@@ -70,7 +70,7 @@ def content_length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     if value is None:
         return None
     found = number(value)
-    return number(decoded(value)) if found is None else found
+    return number(decode_header(value)) if found is None else found
 
 
 def _first(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:

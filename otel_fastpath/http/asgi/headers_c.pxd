@@ -10,7 +10,7 @@ cdef bytes _CONTENT_LENGTH
 @cython.locals(found=dict)
 cpdef dict read(object headers)
 @cython.locals(raw=bytes)
-cpdef decoded(object value)
+cpdef decode_header(object value)
 cpdef first_host(object headers)
 cpdef content_length(object headers)
 @cython.locals(length=Py_ssize_t)

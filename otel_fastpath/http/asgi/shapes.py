@@ -14,7 +14,7 @@ from opentelemetry.util.http import redact_query_parameters, redact_url
 
 from otel_fastpath.http.conventions import METHODS
 from otel_fastpath.http.redaction import needs_redaction
-from otel_fastpath.http.server import collected
+from otel_fastpath.http.server import collect_attributes
 from otel_fastpath.trace.planning.plan import LazyAttributes
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ScopeShape:
         self, metrics: ApplicationMetrics, scope: Mapping[str, Any], user_agent: str | None, is_of_one: bool = False
     ) -> None:
         self._has_old, self._has_new = metrics.has_old, metrics.has_new
-        self._template: dict[str, Any] = collected(asgi.collect_request_attributes, scope, metrics.mode)
+        self._template: dict[str, Any] = collect_attributes(asgi.collect_request_attributes, scope, metrics.mode)
         self.labels = metrics.labels(self._template)
         self._is_of_one = self.is_usable = is_of_one
         if is_of_one:
@@ -75,7 +75,7 @@ class ScopeShape:
         made = self._template.copy()
         if self._is_of_one:
             if type(query_seen := made.get("url.query")) is str:
-                made["url.query"] = redacted_query(query_seen)
+                made["url.query"] = redact_query(query_seen)
             return made
         path: str = scope.get("path", "")
         raw: bytes = scope.get("query_string", b"")
@@ -89,7 +89,7 @@ class ScopeShape:
             fill(made, _OLD, path, user_agent, address, port)
         if self._has_new:
             if query:
-                made["url.query"] = redacted_query(query) if redacts else query
+                made["url.query"] = redact_query(query) if redacts else query
             fill(made, _NEW, path, user_agent, address, port)
         return made
 
@@ -159,7 +159,7 @@ def fill(
         attributes[keys[3]] = port
 
 
-def redacted_query(query: str) -> str:
+def redact_query(query: str) -> str:
     """The query with the values of the parameters redacted that stock redacts in `http.url`."""
     url = f"/?{query}"
     return redact_query_parameters(url)[2:] if needs_redaction(url) else query

@@ -35,4 +35,4 @@ cdef class Description(LazyAttributes):
 cdef tuple details(object middleware, dict scope, object route_function)
 
 cpdef fill(dict attributes, tuple keys, object path, object user_agent, object address, object port)
-cpdef redacted_query(object query)
+cpdef redact_query(object query)

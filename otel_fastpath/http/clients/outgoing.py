@@ -227,7 +227,7 @@ class ClientCall:
             exit_scope(self._scope, error)
 
 
-def redacted(url: str) -> str:
+def redact(url: str) -> str:
     """As stock's `redact_url`."""
     return redact_url(url) if needs_redaction(url) else url
 

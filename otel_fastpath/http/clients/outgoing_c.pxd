@@ -53,7 +53,7 @@ cdef class ClientCall:
     cdef resume(self)
     cpdef leave(self, object error)
 
-cpdef str redacted(str url)
+cpdef str redact(str url)
 @cython.locals(made=dict)
 cpdef dict propagated()
 @cython.locals(fields=dict)

@@ -11,7 +11,7 @@ from opentelemetry.propagate import inject
 from opentelemetry.util import http as util
 
 from otel_fastpath.http.client import BEGINNING, ClientInstrumentation
-from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, has_no_sdk, propagated, redacted
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, has_no_sdk, propagated, redact
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class HttpxInstrumentation(ClientInstrumentation):
         if shape is None:
             return NotImplemented
         begun.shape = shape
-        begun.attributes = self.shapes.attributes(shape, redacted(url), self.captured_of_request(begun.headers))
+        begun.attributes = self.shapes.attributes(shape, redact(url), self.captured_of_request(begun.headers))
         if self.has_hooks:
             parts = self._module.URL(url), request.headers, request.stream, request.extensions
             begun.hooked = (stock.RequestInfo(request.method.encode(), *parts),)

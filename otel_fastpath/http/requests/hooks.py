@@ -15,7 +15,7 @@ from requests.models import Response
 from requests.structures import CaseInsensitiveDict
 
 from otel_fastpath.http.client import ClientInstrumentation
-from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, redacted
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ class RequestsInstrumentation(ClientInstrumentation):
             return None
         if type(headers) is not CaseInsensitiveDict or type(url) is not str:
             return NotImplemented
-        url = redacted(url)
+        url = redact(url)
         shape: CallShape = self.shapes.find(subject.method, url)  # type: ignore[assignment]  # see below
         if shape is None:
             return NotImplemented

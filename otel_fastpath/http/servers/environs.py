@@ -23,7 +23,7 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions
 from otel_fastpath.http.redaction import needs_redaction
-from otel_fastpath.http.server import collected
+from otel_fastpath.http.server import collect_attributes
 from otel_fastpath.http.servers.server_metrics import ApplicationMetrics
 from otel_fastpath.patching.cache import keep
 
@@ -107,9 +107,9 @@ class EnvironShapes(ApplicationMetrics):
         """What stock's function collects."""
         collect = getattr(self._module, self._collect)
         try:
-            return collected(collect, environ, self.mode)
+            return collect_attributes(collect, environ, self.mode)
         except UnicodeEncodeError:
-            return collected(collect, _undecoded(environ), self.mode)
+            return collect_attributes(collect, _undecoded(environ), self.mode)
 
     def look(self, environ: dict[str, Any]) -> tuple[EnvironShape, dict[str, Any]]:
         """The shape of this request, and all its attributes, which the caller may change."""
@@ -182,7 +182,7 @@ class EnvironShapes(ApplicationMetrics):
         collect = getattr(self._module, self._collect)
         # Until 0.62b1, path and query were those of the target.
         self._split = _parse_url_query if "_parse_url_query" in collect.__code__.co_names else None
-        template = collected(collect, example, self.mode)
+        template = collect_attributes(collect, example, self.mode)
         shape = EnvironShape(key[0], self.labels(template), template, prefix, not no_target)
         keep(self._kept, key, shape)
         return shape

@@ -12,7 +12,7 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.client import ClientInstrumentation
 from otel_fastpath.http.clients import kinds
-from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, redacted
+from otel_fastpath.http.clients.outgoing import CallShape, ClientCall, ResponsePlan, redact
 from otel_fastpath.http.conventions import METHODS
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import faults
@@ -126,7 +126,7 @@ class Urllib3Instrumentation(ClientInstrumentation):
         else:
             kwargs = {**kwargs, "headers": headers}
         begun: ClientCall = self.new_call(shape, args, kwargs)
-        begun.attributes = self.shapes.attributes(shape, redacted(url), self.captured_of_request(headers))
+        begun.attributes = self.shapes.attributes(shape, redact(url), self.captured_of_request(headers))
         begun.headers, begun.body, begun.hooked = headers, body, (subject,)
         if self.request_hook is not None:
             begun.hooked = subject, stock.RequestInfo(method=shape.name, url=url, headers=headers, body=body)

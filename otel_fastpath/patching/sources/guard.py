@@ -56,9 +56,9 @@ def fingerprint(value: Any) -> str:
 
     function = _function_of(value)
     with suppress(SyntaxError):
-        return syntax.digest(syntax.parsed(_text(function)))
+        return syntax.digest(syntax.parse_definition(_text(function)))
     try:
-        return syntax.digest(syntax.parsed(inspect.getsource(function)))
+        return syntax.digest(syntax.parse_definition(inspect.getsource(function)))
     except SyntaxError as error:
         raise OSError(f"the source of {value!r} is not one definition") from error
 

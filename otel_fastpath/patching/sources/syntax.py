@@ -43,7 +43,7 @@ _ANNOTATION_READERS: Final = frozenset(
 _IDLE: Final = frozenset({"ctx", "kind", "simple", "type_comment", "type_ignores"})
 
 
-def parsed(text: str) -> Definition:
+def parse_definition(text: str) -> Definition:
     """The only definition in this text, which may be indented.
 
     Raises:
@@ -61,11 +61,11 @@ def parsed(text: str) -> Definition:
 def digest(node: Definition) -> str:
     """The first 12 hex digits of the SHA-256 of what the definition does. Changes the node as `reduced` does."""
     parts: list[str] = []
-    _write(reduced(node), parts)
+    _write(remove_inert(node), parts)
     return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
 
 
-def reduced(node: Definition) -> Definition:
+def remove_inert(node: Definition) -> Definition:
     """Take out, in place, what has no effect: definitions that do the same then have the same `ast.unparse`."""
     names = _names(node)
     reducer = _Reducer(docstrings=bool(names & _DOCSTRING_READERS), annotations=bool(names & _ANNOTATION_READERS))

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
                 if comparison.differences:
                     # Values that vary now and then: what is a difference is one in another run, too.
                     runs.add(FASTPATH, STOCK)
-                    comparison = comparing.confirmed(runs.items[STOCK], runs.items[FASTPATH])
+                    comparison = comparing.compare_again(runs.items[STOCK], runs.items[FASTPATH])
             except ProgramError as error:
                 show(1, 1, "")
                 return _nothing(str(error), loopback.notes())

@@ -109,7 +109,7 @@ def compare(stock: Sequence[Sequence[Item]], fastpath: Sequence[Item]) -> Compar
     return result
 
 
-def confirmed(stock: Sequence[Sequence[Item]], fastpath: Sequence[Sequence[Item]]) -> Comparison:
+def compare_again(stock: Sequence[Sequence[Item]], fastpath: Sequence[Sequence[Item]]) -> Comparison:
     """Compare, and leave out what is no difference in another run with otel-fastpath.
 
     Args:

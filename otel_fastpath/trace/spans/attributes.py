@@ -46,13 +46,13 @@ def frozen(key: str, value: Any, longest: int, clean: Callable[[object, int | No
             else:
                 return tuple(value)
     if isinstance(value, Lazy):
-        return Lazy(_cleaned, (key, value, longest, clean), {})
+        return Lazy(_make_and_clean, (key, value, longest, clean), {})
     if clean is None:
         return LEAVE
     return clean(value, None if longest == maxsize else longest)
 
 
-def _cleaned(key: str, lazy: Lazy, longest: int, clean: Callable[[object, int | None], object] | None) -> object:
+def _make_and_clean(key: str, lazy: Lazy, longest: int, clean: Callable[[object, int | None], object] | None) -> object:
     """Make a lazy value and clean it as any other value is cleaned, or return `DROPPED`."""
     value = lazy.value()
     if value is FAILED:

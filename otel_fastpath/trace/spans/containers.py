@@ -24,7 +24,7 @@ def first(holder: Any, name: str, made: Any) -> Any:
     return vars(holder).setdefault(f"_otel_fastpath_{name}", made)
 
 
-def resolved(span: Any) -> dict[str, Any]:
+def make_stored(span: Any) -> dict[str, Any]:
     """The attributes that a span or an event stores, with every lazy value made; a copy if one of them is `UNMADE`.
 
     It is, if its own function is asking.
@@ -137,7 +137,7 @@ def make_event_class(state: type) -> type:
         def _attributes(self) -> Any:
             try:
                 if self.bounded_attributes is None:
-                    limits, store = self.limits, resolved(self)
+                    limits, store = self.limits, make_stored(self)
                     bounded = bounded_around(
                         limits.max_event_attributes, store, limits.max_attribute_length, immutable=True
                     )

@@ -50,8 +50,8 @@ class Identity:
                 trace_id = self.trace
                 span_id = self.drawn
                 if trace_id is None:
-                    trace_id = span_id & _128_BITS or _drawn_again(128)
-                    span_id = span_id >> 128 or _drawn_again(64)
+                    trace_id = span_id & _128_BITS or _draw_again(128)
+                    span_id = span_id >> 128 or _draw_again(64)
                 context = new_tuple(
                     SpanContext, (trace_id, span_id, False, FLAGS[self.trace_flags], self.trace_state, True)
                 )
@@ -112,7 +112,7 @@ class Dropped(Identity):
         return self.span_context()
 
 
-def _drawn_again(bits: int) -> int:
+def _draw_again(bits: int) -> int:
     """Draw an id to replace one that is zero, which is invalid."""
     drawn = 0
     while not drawn:

@@ -21,7 +21,7 @@ from otel_fastpath.lazy import is_being_made
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined, is_defined_in
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.spans.containers import LiveAttributes, bounded_around, first, resolved
+from otel_fastpath.trace.spans.containers import LiveAttributes, bounded_around, first, make_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ class ReadableSpanMethods:
         if attributes:
             bounded = BoundedAttributes(maximum, attributes, immutable=False, max_value_len=longest)
         else:
-            store = resolved(self)
+            store = make_stored(self)
             bounded = bounded_around(maximum, store, longest, immutable=False)
             if store is not self.attribute_store and is_being_made():
                 # Only for this caller; the span gets its container once the value is made.
@@ -150,7 +150,7 @@ class ReadableSpanMethods:
         bounded = self.publish_attributes(bounded, bool(attributes))
         if not attributes:
             # Until now, other threads may have set lazy ones.
-            resolved(self)
+            make_stored(self)
         bounded._immutable = _FREEZES and self._end_time is not None
         return bounded
 
@@ -165,7 +165,7 @@ class ReadableSpanMethods:
                 return MappingProxyType(self.bounded_attributes or {})
             if not self.attribute_store:
                 return MappingProxyType({})
-            return MappingProxyType(LiveAttributes(self) if self._end_time is None else resolved(self))
+            return MappingProxyType(LiveAttributes(self) if self._end_time is None else make_stored(self))
         except Exception as error:
             faults.absorb("Span.attributes", error)
         return _stock_attributes(self)
@@ -321,7 +321,7 @@ def make_span_class(recorded: Any, records_escape: Any) -> type:
         _trace_config = None
         _end_further, drop_surplus = _end_further, _drop_surplus
 
-    return _shown_as(_Span, FastSpan, recorded)
+    return _complete(_Span, FastSpan, recorded)
 
 
 def make_readable_class(recorded: Any) -> type:
@@ -366,10 +366,10 @@ def make_readable_class(recorded: Any) -> type:
         def _links(self, value: Any) -> None:
             self.bounded_links = value
 
-    return _shown_as(ReadableSpan, FastReadableSpan, recorded)
+    return _complete(ReadableSpan, FastReadableSpan, recorded)
 
 
-def _shown_as(stock: type, made: Any, recorded: Any) -> type:
+def _complete(stock: type, made: Any, recorded: Any) -> type:
     """Give a class what the module `recorded` has for it, and the name that repr() and other code look at."""
     for name in _METHODS:
         setattr(made, name, getattr(recorded, name))

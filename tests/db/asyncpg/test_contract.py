@@ -159,7 +159,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "plan": (query_plans.Plans, "plan"),
         "tell": (db_parameters, "tell"),
         "rows": (calls.CallDurations, "record_failed"),
-        "comment": (comments, "commented"),
+        "comment": (comments, "add_comment"),
         "server": (query_plans, "server_of"),
         "watched": (pools, "watched"),
         "pool metrics": (db_pools, "metrics_of"),

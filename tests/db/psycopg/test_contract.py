@@ -181,7 +181,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "rows": (pipelines, "rows_of"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
-        "text": (texts, "rendered"),
+        "text": (texts, "render"),
         "query": (cursors.Driver, "query_of"),
         "server": (connecting, "server_of"),
         "meant": (connecting, "server_meant"),

@@ -196,7 +196,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
-        "text": (texts, "rendered"),
+        "text": (texts, "render"),
         "class": (derived.Derived, "over"),
         "server": (connecting, "server_of"),
         "meant": (connecting, "_meant"),

@@ -152,7 +152,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "secret": (commands, "is_secret"),
         "series": (calls.CallDurations, "record_failed"),
         "code": (query_plans, "_is_redis"),
-        "attributes": (hooks, "shortened"),
+        "attributes": (hooks, "shorten"),
     }
     raising = [
         (redis.Redis, "execute_command", lambda c: c.get("a")),

@@ -37,7 +37,7 @@ def read(roots: Sequence[Path], target: str) -> Source:
         NotFoundError: It is not there.
     """
     text = text_of(roots, target)
-    return Source(syntax.digest(syntax.parsed(text)), text_digest(text), text)
+    return Source(syntax.digest(syntax.parse_definition(text)), text_digest(text), text)
 
 
 def read_all(roots: Sequence[Path], targets: Iterable[str]) -> dict[str, Source]:
@@ -74,6 +74,6 @@ def write(file: Path, known: Known) -> None:
 
 def difference(before: Source, after: Source) -> list[str]:
     """The lines of a unified diff of what both sources do; empty if they do the same."""
-    nodes = [syntax.reduced(syntax.parsed(each.text)) for each in (before, after)]
+    nodes = [syntax.remove_inert(syntax.parse_definition(each.text)) for each in (before, after)]
     texts = [ast.unparse(ast.fix_missing_locations(node)).splitlines() for node in nodes]
     return list(difflib.unified_diff(*texts, lineterm="", n=2))[2:]

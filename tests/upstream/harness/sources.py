@@ -32,7 +32,7 @@ def fingerprint(roots: Sequence[Path], target: str) -> str:
     Raises:
         NotFoundError: The module or the definition is not there, or there are several.
     """
-    return syntax.digest(syntax.parsed(text_of(roots, target)))
+    return syntax.digest(syntax.parse_definition(text_of(roots, target)))
 
 
 def text_of(roots: Sequence[Path], target: str) -> str:

@@ -14,7 +14,7 @@ ROOT = Path(compiled.__file__).parents[1]
 # content that cannot be formatted, which the export thread logs.
 ALLOWED = {
     ("db/asyncpg/query_plans.py", "_reset_query"),
-    *(("db/conventions.py", name) for name in ("parameters", "shortened")),
+    *(("db/conventions.py", name) for name in ("parameters", "shorten")),
     *(("db/queries/parameters.py", name) for name in ("has_any", "text_of")),
     ("genai/openai/content.py", "_has_any"),
     ("genai/openai/reading/parts.py", "_decode"),
