@@ -110,7 +110,7 @@ def _planning(core: str) -> Given:
     given = _drivers(core)
     connection = sqlite3.connect(":memory:")
     connection.cursor().execute("SELECT 1")
-    given.plans = DATABASE.link(connection).plans
+    given.plans = DATABASE.connection_plan(connection).plans
     return given
 
 

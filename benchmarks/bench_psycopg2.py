@@ -160,5 +160,5 @@ def connect_bare(given: Given) -> None:  # noqa: ARG001  # as the others
 
 
 def connect(given: Given) -> None:
-    """The hook around it, with the link of the connection."""
+    """The hook around it, with the plan of the connection."""
     given.connect("dbname=bench", Connection)

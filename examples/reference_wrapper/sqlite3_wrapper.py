@@ -21,11 +21,11 @@ DATABASE = Database(
 
 
 def _statement(args: Any, _kwargs: Any) -> Any:
-    return query(DATABASE.link(args[0].connection), args[1], args[2] if args[2:] else None)
+    return query(DATABASE.connection_plan(args[0].connection), args[1], args[2] if args[2:] else None)
 
 
 def _batch(args: Any, _kwargs: Any) -> Any:
-    return batch(DATABASE.link(args[0].connection), args[1], args[2], None)
+    return batch(DATABASE.connection_plan(args[0].connection), args[1], args[2], None)
 
 
 def _make_connect(original: Any, _settings: Any) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.db.database import Database
 
-    # What a query is begun with: the connection's link, the plan, when it began (in nanoseconds since the epoch; None:
+    # What a query is begun with: the connection's plan, the plan, when it began (in nanoseconds since the epoch; None:
     # now), the parameters, which become attributes if that option is set, and the number of parameter sets of a batch.
     # Without a plan, it is begun without telemetry.
     Opening = tuple[Any, Any, int | None, Any, int | None]
@@ -153,13 +153,17 @@ def _around(database: Database, entrance: Any, original: Any, apply: Any, count:
             if not entrance.enter(call, args, kwargs):
                 if not call.has_more:
                     return original(*args, **kwargs)
-                if call.link is None:
+                if call.connection_plan is None:
                     return otherwise(database, call, args, original)(*args, **kwargs)
                 args, kwargs = call_guarded_during(call, database.place, apply, call, args, kwargs) or (args, kwargs)
             if during is not None:
                 ending = during(call, args)
             result = original(*args, **kwargs)
-            if count is not None and ending is call and (call.plan.rows is not None or call.link.active.options.rows):
+            if (
+                count is not None
+                and ending is call
+                and (call.plan.rows is not None or call.connection_plan.active.options.rows)
+            ):
                 call_guarded_during(call, database.place, count, call, args, result)
             ending.done(result)
         except BaseException as error:
@@ -184,13 +188,17 @@ def _around_async(database: Database, entrance: Any, original: Any, apply: Any, 
             if not entrance.enter(call, args, kwargs):
                 if not call.has_more:
                     return await original(*args, **kwargs)
-                if call.link is None:
+                if call.connection_plan is None:
                     return await otherwise(database, call, args, original)(*args, **kwargs)
                 args, kwargs = call_guarded_during(call, database.place, apply, call, args, kwargs) or (args, kwargs)
             if during is not None:
                 ending = during(call, args)
             result = await original(*args, **kwargs)
-            if count is not None and ending is call and (call.plan.rows is not None or call.link.active.options.rows):
+            if (
+                count is not None
+                and ending is call
+                and (call.plan.rows is not None or call.connection_plan.active.options.rows)
+            ):
                 call_guarded_during(call, database.place, count, call, args, result)
             ending.done(result)
         except BaseException as error:
@@ -209,13 +217,17 @@ def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, An
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
         call_guarded_during(
-            call, database.place, query_parameters.tell, call, call.link, args[_BEFORE_PARAMETERS:], None
+            call, database.place, query_parameters.tell, call, call.connection_plan, args[_BEFORE_PARAMETERS:], None
         )
     return call_guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    return comments.add_comment(args, kwargs, _TEXT_NAMES) if call.link.active.options.sqlcommenter else (args, kwargs)
+    return (
+        comments.add_comment(args, kwargs, _TEXT_NAMES)
+        if call.connection_plan.active.options.sqlcommenter
+        else (args, kwargs)
+    )
 
 
 def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:
@@ -267,15 +279,15 @@ def around_command(database: Database, command: Callable[..., str | None], origi
         text = command(*args, **kwargs) if active.options.transactions and not active.is_same else None
         if text is None:
             return None
-        link = database.link(database.connection_of(args[0]))
-        return link, link.queries.get(text) or link.plans.plan(text), None, None, None
+        connection_plan = database.connection_plan(database.connection_of(args[0]))
+        return connection_plan, connection_plan.queries.get(text) or connection_plan.plans.plan(text), None, None, None
 
     return around_entrance(database, database.of_opener(open_command), original, during=during)
 
 
-def query(link: Any, text: Any, parameters: Any = None) -> Opening:
+def query(connection_plan: Any, text: Any, parameters: Any = None) -> Opening:
     """Open a call with one query."""
-    return link, link.plans.plan(text, "", parameters is not None), None, parameters, None
+    return connection_plan, connection_plan.plans.plan(text, "", parameters is not None), None, parameters, None
 
 
 def _size(value: Any) -> int | None:
@@ -283,11 +295,11 @@ def _size(value: Any) -> int | None:
     return len(value) if getattr(type(value), "__len__", None) in _LENGTHS else None
 
 
-def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
+def batch(connection_plan: Any, text: Any, sets: Any, given: Any) -> Opening:
     """Open a call with several sets of parameters.
 
     Args:
-        link: The connection's `Link`.
+        connection_plan: The connection's `ConnectionPlan`.
         text: The query's text.
         sets: The sets of parameters.
         given: What the caller passed after the text, by position.
@@ -295,5 +307,5 @@ def batch(link: Any, text: Any, sets: Any, given: Any) -> Opening:
     size = _size(sets)
     # Sets that can be iterated only once are not read.
     has_arguments = isinstance(sets, (list, tuple)) and bool(size) and bool(_size(sets[0]))
-    plan = link.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
-    return link, plan, None, given, UNKNOWN if size is None else size
+    plan = connection_plan.plans.plan(text, "" if size == 1 else BATCH, has_arguments)
+    return connection_plan, plan, None, given, UNKNOWN if size is None else size

@@ -28,7 +28,7 @@ _BEFORE_PARAMETERS: Final = 2
 _MOST_ROWS: Final = 1 << 62
 
 
-def _plain(query: Any, _link: Any, _connection: Any) -> Any:
+def _plain(query: Any, _connection_plan: Any, _connection: Any) -> Any:
     return plain(query)
 
 
@@ -41,11 +41,11 @@ class Driver(NamedTuple):
 
     Attributes:
         database: Its `Database`.
-        link: The attribute of a connection that stores its link.
+        connection_plan: The attribute of a connection that stores its connection plan.
         query: The name of the parameter of `execute` that is the query.
         parameters: The name of the one for its parameters.
         sets: The name of the one for the sets of parameters of `executemany`.
-        text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
+        text_of: Returns the text of a query that is no plain `str`, given it, the connection plan and the connection.
         commented: Returns a query with the trace context as a comment, given the query, the cursor, and whether
             parameters are passed with it.
         connection: The attribute of a cursor with its connection, which is None if it is closed; empty: the methods are
@@ -54,7 +54,7 @@ class Driver(NamedTuple):
     """
 
     database: Database
-    link: str
+    connection_plan: str
     query: str
     parameters: str
     sets: str
@@ -75,9 +75,9 @@ class Driver(NamedTuple):
         """Its parameters; None: there are none."""
         return args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(self.parameters)
 
-    def text(self, query: Any, link: Any, connection: Any) -> Any:
+    def text(self, query: Any, connection_plan: Any, connection: Any) -> Any:
         """The text of a query."""
-        return query if type(query) is str else self.text_of(query, link, connection)
+        return query if type(query) is str else self.text_of(query, connection_plan, connection)
 
 
 def around_execute(driver: Driver, original: Any) -> Any:
@@ -92,9 +92,11 @@ def around_executemany(driver: Driver, original: Any, **steps: Any) -> Any:
         connection = driver.connection_of(args[0])
         if connection is None:
             return NOTHING
-        link = driver.database.link(connection)
+        connection_plan = driver.database.connection_plan(connection)
         sets = args[_BEFORE_PARAMETERS] if len(args) > _BEFORE_PARAMETERS else kwargs.get(driver.sets)
-        return call_wrappers.batch(link, driver.text(driver.query_of(args, kwargs), link, connection), sets, sets)
+        return call_wrappers.batch(
+            connection_plan, driver.text(driver.query_of(args, kwargs), connection_plan, connection), sets, sets
+        )
 
     apply = functools.partial(_add_comment, driver) if driver.comments_batches else call_wrappers.unchanged
     return around(driver, driver.database.of_opener(open_query), original, apply=apply, **steps)
@@ -113,7 +115,7 @@ def entrance_of(driver: Driver) -> Entrance:
 
     def make(active: Any) -> Any:
         entering = hot.db_entering
-        names = driver.connection, driver.link, driver.query, driver.parameters
+        names = driver.connection, driver.connection_plan, driver.query, driver.parameters
         return entering.Cursors(active, database, *names, driver.text_of).enter
 
     return database.entrance(driver, make)
@@ -122,7 +124,7 @@ def entrance_of(driver: Driver) -> Entrance:
 def count(call: Any, args: Any, _result: Any) -> None:
     """Record the rows of a cursor's result; those of the stock instrumentation include rows that were changed."""
     cursor = args[0]
-    if call.link.active.is_same or getattr(cursor, "description", None) is not None:
+    if call.connection_plan.active.is_same or getattr(cursor, "description", None) is not None:
         number = cursor.rowcount
         if 0 <= number < _MOST_ROWS:
             call.record_rows(number)
@@ -132,13 +134,13 @@ def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[An
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and parameters is not None:
-        call_guarded(driver.database.place, query_parameters.tell, call, call.link, parameters, None)
+        call_guarded(driver.database.place, query_parameters.tell, call, call.connection_plan, parameters, None)
     return _add_comment(driver, call, args, kwargs)
 
 
 def _add_comment(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Add the comment that the options ask for, or that of the stock instrumentation."""
-    active = call.link.active
+    active = call.connection_plan.active
     if not active.comments:
         return args, kwargs
     query = driver.query_of(args, kwargs)

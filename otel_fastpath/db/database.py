@@ -1,4 +1,4 @@
-"""One wrapped database library: its set-up, and the links of its connections."""
+"""One wrapped database library: its set-up, and the connection plans of its connections."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class Database:
         server: Returns the server of a connection.
         status_code: Returns the database's own code for an exception, such as a SQLSTATE; None: it has none.
         connection: Returns the connection of the object that a method is called on, such as a cursor.
-        link: The attribute of a connection that stores its link; "protocol.link" is an attribute of its protocol.
+        connection_plan: The attribute of a connection that stores its plan; "protocol.connection_plan" is one of its
+            protocol.
         options: The class of the options.
         stock: Returns the convention for spans if ours replaces the stock instrumentation.
         stable: Otherwise: returns the convention for spans under this scope.
@@ -103,7 +104,7 @@ class Database:
         *,
         status_code: Callable[[BaseException], Any] = lambda _error: None,
         connection: Callable[[Any], Any] = lambda held: held,
-        link: str = "otel_fastpath_link",
+        connection_plan: str = "otel_fastpath_connection_plan",
         options: type[DatabaseOptions] = DatabaseOptions,
         stock: Callable[[Setup], Any] = lambda _setup: None,
         stable: Callable[[str], Any] = conventions.StableConventions,
@@ -129,11 +130,11 @@ class Database:
         self._own = own
         self._has_rows = has_rows
         self._is_driver = is_driver
-        self._link_of = attrgetter(link)
+        self._connection_plan_of = attrgetter(connection_plan)
         # Attribute lookup is fastest with the same (interned) string object that the library uses.
-        keeper, name = map(sys.intern, link.rpartition(".")[::2])
+        keeper, name = map(sys.intern, connection_plan.rpartition(".")[::2])
         self._keeper = keeper or None
-        self._link_name = name
+        self._connection_plan_name = name
         # By the kind of the methods, see `entrance`.
         self._entrances: WeakValueDictionary[Any, Entrance] = WeakValueDictionary()
         DATABASES.update(dict.fromkeys((self.name, *drivers), self))
@@ -283,52 +284,59 @@ class Database:
         def make(active: Any) -> Any:
             kind = getattr(active.hot, rows)
             entering = hot.db_entering
-            return entering.Connections(active, self, self._keeper, self._link_name, kind).enter
+            return entering.Connections(active, self, self._keeper, self._connection_plan_name, kind).enter
 
         return self.entrance(rows, make)
 
-    def link(self, connection: Any) -> Any:
-        """The link of a connection, made again if the set-up has changed."""
+    def connection_plan(self, connection: Any) -> Any:
+        """The connection plan of a connection, made again if the set-up has changed."""
         try:
-            link = self._link_of(connection)
+            connection_plan = self._connection_plan_of(connection)
         except AttributeError:
-            link = None
-        return self.new_link(connection) if link is None or link.active is not self.active else link
+            connection_plan = None
+        return (
+            self.new_connection_plan(connection)
+            if connection_plan is None or connection_plan.active is not self.active
+            else connection_plan
+        )
 
-    def link_held(self, held: Any) -> Any:
-        """The stored link of the object that a method is called on; None if there is none."""
+    def kept_connection_plan(self, held: Any) -> Any:
+        """The stored connection plan of the object that a method is called on; None if there is none."""
         try:
-            return self._link_of(self.connection_of(held))
+            return self._connection_plan_of(self.connection_of(held))
         except AttributeError:
             return None
 
-    def new_link(self, connection: Any) -> Any:
-        """Make the link of a connection, and store it there."""
+    def new_connection_plan(self, connection: Any) -> Any:
+        """Make the connection plan of a connection, and store it there."""
         if self.active is None:
             raise RuntimeError(f"the {self.name} wrapper is not set up")
-        link = self.active.link(self.active.plans_of(self._server(connection), self._own(connection)))
+        connection_plan = self.active.connection_plan(
+            self.active.plans_of(self._server(connection), self._own(connection))
+        )
         keeper = connection if self._keeper is None else getattr(connection, self._keeper, None)
         # A closed connection may no longer have this object.
         if keeper is not None:
-            setattr(keeper, self._link_name, link)
-        return link
+            setattr(keeper, self._connection_plan_name, connection_plan)
+        return connection_plan
 
     def enter_untold(self, call: Any, args: Any) -> bool:
         """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
 
         What the library executes for it on this connection is part of it, not a query of its own.
         """
-        link = self.link_held(args[0])
-        if link is None or link.call is not None:
+        connection_plan = self.kept_connection_plan(args[0])
+        if connection_plan is None or connection_plan.call is not None:
             return False
-        call_span = link.active.hot
+        call_span = connection_plan.active.hot
         if type(call) is not call_span.QueryCall:
             # The core was changed meanwhile.
             return False
         call.recording = False
-        call.link, call.plan, call.kind = link, call_span.QueryPlan("", None, None, None, True), call_span.NO_ROWS  # noqa: FBT003  # no keywords
+        call.connection_plan, call.kind = connection_plan, call_span.NO_ROWS
+        call.plan = call_span.QueryPlan("", None, None, None, True)  # noqa: FBT003  # no keywords
         call.span = trace.get_current_span()
-        link.call = call
+        connection_plan.call = call
         return True
 
     def _failure(self, error: BaseException) -> Failure:

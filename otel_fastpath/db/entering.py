@@ -10,7 +10,7 @@ from otel_fastpath.db.conventions import plain
 from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
-from otel_fastpath.wrapping.call_span import Link, is_suppressed, new_query, open_query
+from otel_fastpath.wrapping.call_span import ConnectionPlan, is_suppressed, new_query, open_query
 from otel_fastpath.wrapping.starting import drops, metered
 
 # The first of a method's arguments: the connection or cursor, and the text.
@@ -69,10 +69,10 @@ class Connections:
     """Begins the queries of the methods of connections to which parameters are passed one by one.
 
     Args:
-        active: The set-up: links for another are made again.
-        database: The library's `Database`, which makes links.
-        keeper: The attribute of a connection with the object that stores its `Link`; None: the connection stores it.
-        name: The attribute with the `Link`; without one, it is missing or has a value of another type.
+        active: The set-up: connection plans for another are made again.
+        database: The library's `Database`, which makes connection plans.
+        keeper: The attribute of a connection with the object that stores its `ConnectionPlan`; None: itself.
+        name: The attribute with the `ConnectionPlan`; without one, it is missing or has a value of another type.
         kind: How the rows of the result are counted.
     """
 
@@ -107,19 +107,19 @@ class Connections:
                 found = getattr(connection if self._keeper is None else getattr(connection, self._keeper), self._name)
             except AttributeError:
                 found = None
-            link = found if type(found) is Link else self._database.new_link(connection)
-            if link.active is not self._active:
-                link = self._database.new_link(connection)
+            connection_plan = found if type(found) is ConnectionPlan else self._database.new_connection_plan(connection)
+            if connection_plan.active is not self._active:
+                connection_plan = self._database.new_connection_plan(connection)
             text = args[1] if len(args) > 1 else kwargs.get("query")
             # Only arguments that are passed show that the values are not in the text; the text itself shows nothing.
             has_arguments = len(args) > _BEFORE_PARAMETERS
             if type(text) is not str:
                 # A list, for example: the library raises an error.
                 text = plain(text)
-            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+            found = get_item(connection_plan.queries_with_arguments if has_arguments else connection_plan.queries, text)
             if found is None:
-                found = link.plans.new(text, "", has_arguments)
-            has_begun = open_query(call, link, found, self._kind, None)
+                found = connection_plan.plans.new(text, "", has_arguments)
+            has_begun = open_query(call, connection_plan, found, self._kind, None)
             return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
@@ -130,13 +130,13 @@ class Cursors:
     """Begins the queries of the `execute` of cursors, whose parameters are one argument.
 
     Args:
-        active: The set-up: links for another are made again.
-        database: The library's `Database`, which makes links.
+        active: The set-up: connection plans for another are made again.
+        database: The library's `Database`, which makes connection plans.
         connection: The attribute of a cursor with its connection; empty: the method is one of a connection.
-        name: The attribute of a connection with its `Link`; without one, it is missing or has a value of another type.
+        name: The attribute of a connection with its `ConnectionPlan`; without one, it is missing or another value.
         query: The name of the method's parameter that is the query.
         parameters: The name of the one for the query's parameters.
-        text_of: Returns the text of a query that is not a plain `str`, given the query, the link and the connection.
+        text_of: Returns the text of a query that is no plain `str`, given it, the connection plan and the connection.
     """
 
     __slots__ = (*("_active", "_connection", "_database", "_is_curious", "_name", "_parameters", "_query", "_text_of"),)
@@ -171,9 +171,9 @@ class Cursors:
                 # The cursor is closed: the driver reports it.
                 return False
             found = getattr(connection, self._name, None)
-            link = found if type(found) is Link else self._database.new_link(connection)
-            if link.active is not self._active:
-                link = self._database.new_link(connection)
+            connection_plan = found if type(found) is ConnectionPlan else self._database.new_connection_plan(connection)
+            if connection_plan.active is not self._active:
+                connection_plan = self._database.new_connection_plan(connection)
             text = args[1] if len(args) > 1 else kwargs.get(self._query)
             parameters = args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get(self._parameters)
             try:
@@ -186,11 +186,11 @@ class Cursors:
                 # Raised by an object of the application, which the driver may use otherwise.
                 has_arguments = True
             if type(text) is not str:
-                text = self._text_of(text, link, connection)
-            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+                text = self._text_of(text, connection_plan, connection)
+            found = get_item(connection_plan.queries_with_arguments if has_arguments else connection_plan.queries, text)
             if found is None:
-                found = link.plans.new(text, "", has_arguments)
-            has_begun = open_query(call, link, found, 0, None)
+                found = connection_plan.plans.new(text, "", has_arguments)
+            has_begun = open_query(call, connection_plan, found, 0, None)
             return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
@@ -201,10 +201,10 @@ class Commands:
     """Begins the commands of a library whose commands are the first argument of a method, and have plans by that.
 
     Args:
-        active: The set-up: links for another are made again.
-        database: The library's `Database`, which makes links.
-        holder_of: Returns the object that stores the `Link`, given the one that has the method.
-        name: The attribute with the `Link`.
+        active: The set-up: connection plans for another are made again.
+        database: The library's `Database`, which makes connection plans.
+        holder_of: Returns the object that stores the `ConnectionPlan`, given the one that has the method.
+        name: The attribute with the `ConnectionPlan`.
     """
 
     __slots__ = ("_active", "_database", "_holder_of", "_name")
@@ -223,20 +223,20 @@ class Commands:
                 return False
             holder = self._holder_of(args[0])
             found = getattr(holder, self._name, None)
-            link = found if type(found) is Link else self._database.new_link(holder)
-            if link.active is not self._active:
-                link = self._database.new_link(holder)
+            connection_plan = found if type(found) is ConnectionPlan else self._database.new_connection_plan(holder)
+            if connection_plan.active is not self._active:
+                connection_plan = self._database.new_connection_plan(holder)
             try:
-                found = link.queries.get((args[1], len(args)))
+                found = connection_plan.queries.get((args[1], len(args)))
             except Exception as error:
                 faults.raise_interruption(error)
                 # The library says itself that this is no command, or the application's own object raises.
                 return False
             if found is None:
-                found = link.plans.of_command(args)
-            has_begun = open_query(call, link, found, 0, None)
-            # One link serves all connections of the pool: a command inside of a pipeline is recorded in any case.
-            link.call = None
+                found = connection_plan.plans.of_command(args)
+            has_begun = open_query(call, connection_plan, found, 0, None)
+            # One plan serves all connections of the pool: a command inside of a pipeline is recorded in any case.
+            connection_plan.call = None
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
         return has_begun
@@ -269,15 +269,20 @@ class Openings:
             opening = self._opener(args, kwargs)
             if opening is None:
                 return False
-            link, plan, start_ns, parameters, size = opening
+            connection_plan, plan, start_ns, parameters, size = opening
             if plan is not None:
-                has_begun = not is_suppressed() and open_query(call, link, plan, 0, start_ns)
+                has_begun = not is_suppressed() and open_query(call, connection_plan, plan, 0, start_ns)
                 if (
                     has_begun
                     and call.recording
-                    and (size is not None or (link.active.reads_parameters and query_parameters.has_any(parameters)))
+                    and (
+                        size is not None
+                        or (connection_plan.active.reads_parameters and query_parameters.has_any(parameters))
+                    )
                 ):
-                    call_guarded_during(call, self._database.place, query_parameters.tell, call, link, parameters, size)
+                    call_guarded_during(
+                        call, self._database.place, query_parameters.tell, call, connection_plan, parameters, size
+                    )
                 return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)

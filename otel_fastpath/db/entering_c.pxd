@@ -2,7 +2,7 @@
 import cython
 
 from otel_fastpath.compiled.sharing_c cimport shared_flag
-from otel_fastpath.wrapping.call_span_c cimport Link, QueryCall
+from otel_fastpath.wrapping.call_span_c cimport ConnectionPlan, QueryCall
 from otel_fastpath.wrapping.replacements_c cimport Replacements
 
 cdef int _BEFORE_PARAMETERS
@@ -26,7 +26,7 @@ cdef class Connections:
     cdef int _kind
     cdef str _name
     cdef object _database
-    @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
+    @cython.locals(connection_plan=ConnectionPlan, has_arguments=bint, has_begun=bint)
     cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Cursors:
@@ -38,7 +38,7 @@ cdef class Cursors:
     cdef object _database
     cdef str _query
     cdef object _text_of
-    @cython.locals(link=Link, has_arguments=bint, has_begun=bint)
+    @cython.locals(connection_plan=ConnectionPlan, has_arguments=bint, has_begun=bint)
     cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Commands:
@@ -46,7 +46,7 @@ cdef class Commands:
     cdef object _database
     cdef object _holder_of
     cdef str _name
-    @cython.locals(link=Link, has_begun=bint)
+    @cython.locals(connection_plan=ConnectionPlan, has_begun=bint)
     cpdef bint enter(self, QueryCall call, tuple args, dict kwargs) except -1
 
 cdef class Openings:
@@ -54,7 +54,7 @@ cdef class Openings:
     cdef bint _is_curious
     cdef object _opener
     cdef Replacements _replacements
-    @cython.locals(link=Link, has_begun=bint)
+    @cython.locals(connection_plan=ConnectionPlan, has_begun=bint)
     cpdef bint enter(self, QueryCall call, object args, object kwargs) except -1
 
 cdef class Started:

@@ -31,11 +31,13 @@ def _resumed(coroutine: Any) -> Any:
 def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
     is_begun = isinstance(original, CoroutineType)
     method = _resumed(original) if is_begun else original
-    held, link = args[0], database.link(database.connection_of(args[0]))
+    held, connection_plan = args[0], database.connection_plan(database.connection_of(args[0]))
     run = _run_unrecorded_async if is_begun or inspect.iscoroutinefunction(original) else _run_unrecorded
-    if link.call is None and not (link.is_driver and link.active.hot.outer_call() is not None):
+    if connection_plan.call is None and not (
+        connection_plan.is_driver and connection_plan.active.hot.outer_call() is not None
+    ):
         inner = functools.partial(run, database, call, args, method)
-        made = link.plans.convention.around(original.__name__, held, inner)
+        made = connection_plan.plans.convention.around(original.__name__, held, inner)
         if made is not None:
             return lambda _self, *rest, **kwargs: made(*rest, **kwargs)
     return method

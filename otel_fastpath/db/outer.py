@@ -11,19 +11,19 @@ from typing import Any
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.db.conventions import plain
 from otel_fastpath.patching import faults
-from otel_fastpath.wrapping.call_span import Link, _begin, outer_call, watch
+from otel_fastpath.wrapping.call_span import ConnectionPlan, _begin, outer_call, watch
 from otel_fastpath.wrapping.starting import metered, start_if_kept
 
 # The position of SQLAlchemy's execution context among the arguments of its method.
 _CONTEXT = 2
 
 
-def open_outer(call: Any, link: Any, plan: Any, start_ns: Any) -> bool:
+def open_outer(call: Any, connection_plan: Any, plan: Any, start_ns: Any) -> bool:
     """Begin a query that is not suppressed.
 
     Args:
         call: What `new_query` made.
-        link: The `Link` of the engine.
+        connection_plan: The `ConnectionPlan` of the engine.
         plan: The `Plan` of the text; a quiet one has no telemetry, and neither has the driver for it.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
 
@@ -31,48 +31,50 @@ def open_outer(call: Any, link: Any, plan: Any, start_ns: Any) -> bool:
         Whether it has begun; False if it is part of another one on the same server, or nothing is recorded.
     """
     around = outer_call()
-    if around is not None and around.link.plans.server == link.plans.server:
+    if around is not None and around.connection_plan.plans.server == connection_plan.plans.server:
         return False
     span: Any = None
     series: Any = None
-    call.link = link
+    call.connection_plan = connection_plan
     call.plan = plan
     call.kind = 0
-    call._telemetry = link.telemetry
+    call._telemetry = connection_plan.telemetry
     if not plan.is_quiet:
-        series = metered(link.has_meter, plan.series)
+        series = metered(connection_plan.has_meter, plan.series)
         # As in `call_span.begin_call`.
         call._is_ours = True
-        call.span = span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
+        call.span = span = start_if_kept(
+            connection_plan.tracer, connection_plan.telemetry.kind, plan.name, plan.attributes, start_ns
+        )
         if span is None:
             call._is_ours = False
             if series is None:
                 call._telemetry = None
                 return False
     _begin(call, span, series, start_ns, True)  # noqa: FBT003  # the hot module takes no keywords
-    if (link.slow or link.count is not None) and call.recording:
+    if (connection_plan.slow or connection_plan.count is not None) and call.recording:
         watch(call, start_ns)
     return True
 
 
-def link_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
-    """The link of a connection's engine."""
+def connection_plan_of(active: Any, database: Any, name: Any, connection: Any) -> Any:
+    """The connection plan of a connection's engine."""
     found = getattr(connection.engine, name, None)
-    link = found if type(found) is Link else database.new_link(connection)
-    own = link.plans.own
-    # A link that was made for a connect lacks what the stock instrumentation reads of a connection.
-    if link.active is not active or (own is not None and not own.is_whole):
-        link = database.new_link(connection)
-    return link
+    connection_plan = found if type(found) is ConnectionPlan else database.new_connection_plan(connection)
+    own = connection_plan.plans.own
+    # A connection plan that was made for a connect lacks what the stock instrumentation reads of a connection.
+    if connection_plan.active is not active or (own is not None and not own.is_whole):
+        connection_plan = database.new_connection_plan(connection)
+    return connection_plan
 
 
 class Statements:
     """Begins the statements of SQLAlchemy's `Connection._exec_single_context`: the shortest path, taken by most calls.
 
     Args:
-        active: The set-up: links for another are made again.
-        database: The library's `Database`, which makes links.
-        name: The attribute of an engine with its `Link`.
+        active: The set-up: connection plans for another are made again.
+        database: The library's `Database`, which makes connection plans.
+        name: The attribute of an engine with its `ConnectionPlan`.
         others: Begins the other statements, and all of them if the options ask for more; it must not raise.
     """
 
@@ -93,16 +95,16 @@ class Statements:
             context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
             if context.executemany or not self._is_simple or self._database.is_curious:
                 return bool(self._others(call, args, kwargs))
-            link = link_of(self._active, self._database, self._name, args[0])
+            connection_plan = connection_plan_of(self._active, self._database, self._name, args[0])
             text = context.statement
             if type(text) is not str:
                 # The driver raises an error.
                 text = plain(text)
             has_arguments = bool(context.parameters[0])
-            found = get_item(link.queries_with_arguments if has_arguments else link.queries, text)
+            found = get_item(connection_plan.queries_with_arguments if has_arguments else connection_plan.queries, text)
             if found is None:
-                found = link.plans.new(text, "", has_arguments)
-            return open_outer(call, link, found, None)
+                found = connection_plan.plans.new(text, "", has_arguments)
+            return open_outer(call, connection_plan, found, None)
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
             return False
@@ -112,9 +114,9 @@ class Transactions:
     """Begins the commits or the rollbacks of SQLAlchemy's `Connection`.
 
     Args:
-        active: The set-up: links for another are made again.
-        database: The library's `Database`, which makes links.
-        name: The attribute of an engine with its `Link`.
+        active: The set-up: connection plans for another are made again.
+        database: The library's `Database`, which makes connection plans.
+        name: The attribute of an engine with its `ConnectionPlan`.
         command: "COMMIT" or "ROLLBACK".
         is_told_by_driver: Whether the driver tells what the connection given does; None: it never does.
     """
@@ -139,18 +141,20 @@ class Transactions:
             # Of a connection that is lost, nothing is sent.
             if self._command == "ROLLBACK" and not connection._still_open_and_dbapi_connection_is_valid:
                 return False
-            link = link_of(self._active, self._database, self._name, connection)
+            connection_plan = connection_plan_of(self._active, self._database, self._name, connection)
             level = connection._execution_options.get("isolation_level")
             if level is None:
                 level = connection.dialect._on_connect_isolation_level
             if self._is_untold or level == "AUTOCOMMIT":
                 # No query is sent or recorded here, so the driver must not create a span either.
-                plan = link.plans.quiet
+                plan = connection_plan.plans.quiet
             else:
-                plan = get_item(link.plans.ends, self._command)
+                plan = get_item(connection_plan.plans.ends, self._command)
                 if plan is None:
-                    plan = link.plans.ends[self._command] = link.plans.special(self._command, self._attributes)
-            return open_outer(call, link, plan, None)
+                    plan = connection_plan.plans.ends[self._command] = connection_plan.plans.special(
+                        self._command, self._attributes
+                    )
+            return open_outer(call, connection_plan, plan, None)
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)
             return False

@@ -1,8 +1,8 @@
 """What is worked out once: for a set-up, for each server, for each text.
 
-A library stores the `Link` of each connection; the link has the server's plans, which all connections to that server
-and database share, also those that come later. When the set-up changes, there is a new `Active`, and each link is made
-again when it is next used.
+A library stores the `ConnectionPlan` of each connection; it has the server's plans, which all connections to that
+server and database share, also those that come later. When the set-up changes, there is a new `Active`, and each
+connection plan is made again when it is next used.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Active:
         self.comments = self.convention.comments or self.options.sqlcommenter
         # Whether a call reads its arguments and its result.
         self.is_curious = self.reads_parameters or self.comments
-        # See `Link`.
+        # See `ConnectionPlan`.
         self.slow = options.slow or 0.0
         self.tell_slow = tell_slow
         self.repeats: repeats.User | None = None
@@ -159,15 +159,15 @@ class Active:
         return found
 
     def release(self) -> None:
-        """Forget all plans: another set-up, or none, is in use; links of open connections still refer to this one."""
+        """Forget all plans: another set-up, or none, is in use; those of open connections still refer to it."""
         self._servers.clear()
         self.kept.clear()
 
-    def link(self, plans: QueryPlans) -> Any:
-        """Make the `Link` of a connection; the library stores it."""
+    def connection_plan(self, plans: QueryPlans) -> Any:
+        """Make the `ConnectionPlan` of a connection; the library stores it."""
         if self.repeats is not None:
             self.repeats.attach()
-        return self.hot.Link(self, plans, plans.of_queries, plans.of_queries_with_arguments)
+        return self.hot.ConnectionPlan(self, plans, plans.of_queries, plans.of_queries_with_arguments)
 
 
 class QueryPlans:

@@ -132,7 +132,7 @@ class QueryPlan:
         self.is_quiet, self.summary = is_quiet, summary
 
 
-class Link:
+class ConnectionPlan:
     """What is stored for one connection.
 
     Attributes:
@@ -167,13 +167,13 @@ class QueryCall(Call):
     threads and tasks, too. Without an SDK, a tracer returns the surrounding span, or one that is the same for all.
 
     Attributes:
-        link: The connection's `Link`.
+        connection_plan: The connection's `ConnectionPlan`.
         plan: The `QueryPlan` of the query.
         has_more: Whether a wrapper has more to do than to call the host's method; see `db.entering`.
         is_timed: Whether it may be slow; only then it has `began`, by `perf_counter`, and its `parameters`, or None.
     """
 
-    __slots__ = ("_mark", "began", "has_more", "is_timed", "kind", "link", "parameters", "plan")
+    __slots__ = ("_mark", "began", "connection_plan", "has_more", "is_timed", "kind", "parameters", "plan")
 
     def leave(self) -> None:
         """Restore the context; the query goes on."""
@@ -196,8 +196,8 @@ class QueryCall(Call):
 
     def done(self, result: Any) -> None:
         """End a query that returned this result."""
-        if self.link.call is self:
-            self.link.call = None
+        if self.connection_plan.call is self:
+            self.connection_plan.call = None
         if self.is_timed:
             self._look_back()
         if self.kind:
@@ -218,13 +218,13 @@ class QueryCall(Call):
         """Record how many rows were returned."""
         if self.plan.rows is not None and self.series is not None:
             self.plan.rows.record(number)
-        if self.recording and self.link.active.options.rows:
+        if self.recording and self.connection_plan.active.options.rows:
             self.span.set_attribute("db.response.returned_rows", number)
 
     def end_failed(self, error: Any) -> None:
         """End a query that raised this; nothing is done for one that has not begun, or has ended."""
-        if self.link is not None and self.link.call is self:
-            self.link.call = None
+        if self.connection_plan is not None and self.connection_plan.call is self:
+            self.connection_plan.call = None
         if self.is_timed:
             self._look_back()
         self.fail(error)
@@ -233,8 +233,8 @@ class QueryCall(Call):
         """Tell whether the query was slow."""
         self.is_timed = False
         try:
-            if perf_counter() - self.began >= self.link.slow:
-                self.link.active.tell_slow(self.span, self.parameters)
+            if perf_counter() - self.began >= self.connection_plan.slow:
+                self.connection_plan.active.tell_slow(self.span, self.parameters)
         except BaseException as fault:
             absorb_during(_END, self, fault)
 
@@ -335,15 +335,15 @@ def _begin_without(call: Any, span: Any, fault: Any) -> None:
 
 def watch(call: Any, start_ns: Any) -> None:
     """Start the clock of a query that may be slow, and count its repetitions."""
-    link = call.link
+    connection_plan = call.connection_plan
     try:
-        if link.slow:
+        if connection_plan.slow:
             call.began = perf_counter()
             if start_ns is not None:
                 call.began -= max(time_ns() - start_ns, 0) / 1e9
             call.parameters, call.is_timed = None, True
-        if link.count is not None and call.plan.summary:
-            link.count(call.span, call.plan.summary)
+        if connection_plan.count is not None and call.plan.summary:
+            connection_plan.count(call.span, call.plan.summary)
     except BaseException as fault:
         _begin_without(call, None, fault)
 
@@ -351,18 +351,18 @@ def watch(call: Any, start_ns: Any) -> None:
 def new_query() -> Any:
     """A query that has not begun, see `new_call`."""
     call = QueryCall.__new__(QueryCall)
-    call._telemetry = call._token = call._mark = call.series = call.link = None
+    call._telemetry = call._token = call._mark = call.series = call.connection_plan = None
     call.span = INVALID_SPAN
     call._is_ours = call.is_timed = call.recording = call.has_more = False
     return call
 
 
-def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> bool:
+def open_query(call: Any, connection_plan: Any, plan: Any, kind: Any, start_ns: Any) -> bool:
     """Begin a query that is not suppressed.
 
     Args:
         call: What `new_query` made.
-        link: The connection's `Link`.
+        connection_plan: The connection's `ConnectionPlan`.
         plan: The `QueryPlan` of the text.
         kind: How the rows of the result are counted.
         start_ns: When it began, in nanoseconds since the epoch; None: now.
@@ -370,29 +370,31 @@ def open_query(call: Any, link: Any, plan: Any, kind: Any, start_ns: Any) -> boo
     Returns:
         Whether it has begun; False if it is quiet, or part of another one of the connection or of `db.outer`.
     """
-    around = link.call
+    around = connection_plan.call
     is_inside = around is not None and get_current_span() is around.span
     if is_inside and around._mark is not None:
         # Not of another thread or task at the same time.
         is_inside = get_value(_spanless) is around
-    if plan.is_quiet or is_inside or (link.is_driver and outer_call() is not None):
+    if plan.is_quiet or is_inside or (connection_plan.is_driver and outer_call() is not None):
         return False
-    series = metered(link.has_meter, plan.series)
-    call.link, call.plan, call.kind = link, plan, kind
-    call._telemetry, call._is_ours = link.telemetry, True
-    call.span = span = start_if_kept(link.tracer, link.telemetry.kind, plan.name, plan.attributes, start_ns)
+    series = metered(connection_plan.has_meter, plan.series)
+    call.connection_plan, call.plan, call.kind = connection_plan, plan, kind
+    call._telemetry, call._is_ours = connection_plan.telemetry, True
+    call.span = span = start_if_kept(
+        connection_plan.tracer, connection_plan.telemetry.kind, plan.name, plan.attributes, start_ns
+    )
     if span is None:
         call._is_ours = False
         if series is None:
             call._telemetry = None
-            link.active.queries.is_dropping = True
+            connection_plan.active.queries.is_dropping = True
             return False
     if span is None or type(span) is NonRecordingSpan:
         call._mark = set_value(_spanless, call)
     _begin(call, span, series, start_ns)
-    if (link.slow or link.count is not None) and call.recording:
+    if (connection_plan.slow or connection_plan.count is not None) and call.recording:
         watch(call, start_ns)
     # If another task uses the connection at the same time, the library raises an error; that call gets its own span.
     if around is None:
-        link.call = call
+        connection_plan.call = call
     return True

@@ -29,7 +29,7 @@ cdef class QueryPlan:
     cdef public object series
     cdef public object summary
 
-cdef class Link:
+cdef class ConnectionPlan:
     cdef public object active
     cdef public object call
     cdef public object count
@@ -49,7 +49,7 @@ cdef class QueryCall(Call):
     cdef public bint has_more
     cdef public bint is_timed
     cdef public int kind
-    cdef public Link link
+    cdef public ConnectionPlan connection_plan
     cdef public object parameters
     cdef public QueryPlan plan
     cpdef leave(self)
@@ -75,11 +75,11 @@ cdef _attach_outer(Call call, object span)
 
 cdef _begin_without(Call call, object span, object fault)
 
-@cython.locals(link=Link)
+@cython.locals(connection_plan=ConnectionPlan)
 cdef watch(QueryCall call, object start_ns)
 
 @cython.locals(call=QueryCall)
 cpdef QueryCall new_query()
 
 @cython.locals(around=QueryCall, is_inside=bint)
-cpdef bint open_query(QueryCall call, Link link, QueryPlan plan, int kind, object start_ns) except -1
+cpdef bint open_query(QueryCall call, ConnectionPlan connection_plan, QueryPlan plan, int kind, object start_ns) except -1

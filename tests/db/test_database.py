@@ -1,4 +1,4 @@
-"""What a database says of itself: where its links are, and that one library's set-up is not another's."""
+"""What a database says of itself: where its connection plans are, and that one library's set-up is not another's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from otel_fastpath.db.database import Database
 from otel_fastpath.db.server_attributes import Server, System
 from otel_fastpath.wrapping.library import Setup
 
-# Where links are -> a connection that keeps one there.
+# Where connection plans are -> a connection that keeps one there.
 PLACES = {
-    "otel_fastpath_link": SimpleNamespace,
-    "protocol.link": lambda: SimpleNamespace(protocol=SimpleNamespace()),
+    "otel_fastpath_connection_plan": SimpleNamespace,
+    "protocol.connection_plan": lambda: SimpleNamespace(protocol=SimpleNamespace()),
 }
 
 
@@ -41,14 +41,14 @@ def run(coroutine):
 
 @pytest.fixture
 def make(instrumentor, core):
-    """`make(name, link, sampler)`: a database that is set up, and the exporter of its spans."""
+    """`make(name, connection_plan, sampler)`: a database that is set up, and the exporter of its spans."""
     instrumentor.instrument(core=core, disabled="exceptions")
 
-    def make(name, link, sampler=None):
+    def make(name, connection_plan, sampler=None):
         exporter = InMemorySpanExporter()
         provider = TracerProvider(sampler, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(exporter))
-        database = Database(name, lambda _connection: Server(System(name)), link=link)
+        database = Database(name, lambda _connection: Server(System(name)), connection_plan=connection_plan)
         database.configure(Setup({"tracer_provider": provider}, "no-metrics"))
         return database, exporter
 
@@ -68,34 +68,37 @@ def recorded(reader):
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_connection_keeps_its_link(make, no_faults, place):
+def test_a_connection_keeps_its_plan(make, no_faults, place):
     """Where the library says: one for all its queries, and another for another set-up."""
     database, exporter = make("subject", place)
     connection = PLACES[place]()
-    assert database.link_held(connection) is None
+    assert database.kept_connection_plan(connection) is None
     method = call_wrappers.around_query(database, "ALL_ROWS", fetch)
 
     assert run(method(connection, "SELECT 1")) == ["SELECT 1"]
-    link = database.link_held(connection)
-    assert link.active is database.active
+    connection_plan = database.kept_connection_plan(connection)
+    assert connection_plan.active is database.active
     assert run(method(connection, query="SELECT 2")) == ["SELECT 2"]
-    assert database.link(connection) is link
+    assert database.connection_plan(connection) is connection_plan
     database.configure(Setup())
     run(method(connection, "SELECT 3"))
 
-    assert database.link_held(connection) is not link
+    assert database.kept_connection_plan(connection) is not connection_plan
     assert systems(exporter) == ["subject"] * 2
     assert no_faults.counts() == {}
 
 
 def test_two_libraries_take_the_same_way(make, no_faults):
-    """Each with its set-up and its links; one that is stopped leaves the other as it is."""
-    (first, firsts), (second, seconds) = make("first", "otel_fastpath_link"), make("second", "protocol.link")
+    """Each with its set-up and its connection plans; one that is stopped leaves the other as it is."""
+    (first, firsts), (second, seconds) = (
+        make("first", "otel_fastpath_connection_plan"),
+        make("second", "protocol.connection_plan"),
+    )
     methods = {
         name: call_wrappers.around_query(database, "ALL_ROWS", fetch)
         for name, database in (("first", first), ("second", second))
     }
-    connections = {"first": PLACES["otel_fastpath_link"](), "second": PLACES["protocol.link"]()}
+    connections = {"first": PLACES["otel_fastpath_connection_plan"](), "second": PLACES["protocol.connection_plan"]()}
 
     for name in ("first", "second", "first"):
         run(methods[name](connections[name], "SELECT 1"))
@@ -110,7 +113,7 @@ def test_two_libraries_take_the_same_way(make, no_faults):
 
 def test_what_the_sampler_drops_is_dropped_until_it_does_not(make, no_faults):
     """One query after another is dropped before it is made; the first that is to be recorded is, below any parent."""
-    database, exporter = make("subject", "otel_fastpath_link", ParentBased(ALWAYS_OFF))
+    database, exporter = make("subject", "otel_fastpath_connection_plan", ParentBased(ALWAYS_OFF))
     method = call_wrappers.around_query(database, "ALL_ROWS", fetch)
     connection = SimpleNamespace()
     sampled, dropped = (
@@ -150,24 +153,24 @@ def test_without_a_provider_nothing_is_made_until_there_is_one(instrumentor, cor
 
 
 def test_a_closed_connection_is_looked_at_all_the_same(make, no_faults):
-    """It has given up what would keep its link."""
-    database, exporter = make("subject", "protocol.link")
+    """It has given up what would keep its connection plan."""
+    database, exporter = make("subject", "protocol.connection_plan")
     connection = SimpleNamespace(protocol=None)
 
     run(call_wrappers.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1"))
 
     assert systems(exporter) == ["subject"]
-    assert database.link_held(connection) is None
+    assert database.kept_connection_plan(connection) is None
     assert no_faults.counts() == {}
 
 
 def test_rows_that_are_not_there_are_not_counted(make, no_faults):
     """A host's test may replace the method by one that returns None."""
     reader = InMemoryMetricReader()
-    database, _ = make("subject", "otel_fastpath_link")
+    database, _ = make("subject", "otel_fastpath_connection_plan")
     providers = {"meter_provider": MeterProvider([reader], shutdown_on_exit=False)}
     database.configure(Setup(providers))
-    opener = lambda args, _kwargs: call_wrappers.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+    opener = lambda args, _kwargs: call_wrappers.query(database.connection_plan(args[0]), args[1])  # noqa: E731  # as wrappers have them
 
     async def fetch_nothing(_connection, _query):
         return None
@@ -183,11 +186,11 @@ def test_rows_that_are_not_there_are_not_counted(make, no_faults):
 
 
 def test_without_a_set_up_nothing_is_looked_at(instrumentor, core, no_faults):
-    """Also by the way of methods that are no plain query; to ask for a link is a fault."""
+    """Also by the way of methods that are no plain query; to ask for a connection plan is a fault."""
     instrumentor.instrument(core=core, disabled="exceptions")
     database = Database("subject", lambda _connection: Server(System("subject")))
     connection = SimpleNamespace()
-    opener = lambda args, _kwargs: call_wrappers.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+    opener = lambda args, _kwargs: call_wrappers.query(database.connection_plan(args[0]), args[1])  # noqa: E731  # as wrappers have them
 
     assert run(call_wrappers.around_query(database, "ALL_ROWS", fetch)(connection, "SELECT 1")) == ["SELECT 1"]
     assert run(call_wrappers.around(database, opener, None, fetch)(connection, "SELECT 1")) == ["SELECT 1"]
@@ -195,13 +198,13 @@ def test_without_a_set_up_nothing_is_looked_at(instrumentor, core, no_faults):
     assert vars(connection) == {}
     assert no_faults.counts() == {}
     with pytest.raises(RuntimeError, match="the subject wrapper is not set up"):
-        database.link(connection)
+        database.connection_plan(connection)
 
 
 def test_a_method_without_arguments_fails_as_the_librarys(make, no_faults):
     """A fault of ours to begin it, and no exception of ours."""
-    database, _ = make("subject", "protocol.link")
-    opener = lambda args, _kwargs: call_wrappers.query(database.link(args[0]), args[1])  # noqa: E731  # as wrappers have them
+    database, _ = make("subject", "protocol.connection_plan")
+    opener = lambda args, _kwargs: call_wrappers.query(database.connection_plan(args[0]), args[1])  # noqa: E731  # as wrappers have them
 
     with pytest.raises(TypeError, match="expected at least"):
         call_wrappers.around_sync(database, opener, None, getattr)()

@@ -81,14 +81,14 @@ def test_the_oldest_texts_are_forgotten(active):
 
 def test_a_set_up_that_is_left_keeps_nothing(active):
     """A connection that stays open refers to it, and must not keep the plans of all others."""
-    link = active.link(active.plans_of(server()))
-    link.plans.plan("SELECT 1")
+    connection_plan = active.connection_plan(active.plans_of(server()))
+    connection_plan.plans.plan("SELECT 1")
     others = weakref.ref(active.plans_of(server("other")))
 
     active.release()
 
     assert others() is None
-    assert not link.queries
+    assert not connection_plan.queries
 
 
 def test_a_shared_cache_forgets_what_is_oldest():

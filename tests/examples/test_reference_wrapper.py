@@ -29,7 +29,7 @@ from otel_fastpath.wrapping.library import Wrapper  # noqa: E402
 
 # The place of a function that each statement or some of them come through.
 OWN = {
-    "link": (database.Database, "link"),
+    "connection plan": (database.Database, "connection_plan"),
     "failure": (conventions, "failure"),
     "read": (conventions, "read"),
     "plan": (query_plans.QueryPlans, "plan"),
@@ -181,7 +181,7 @@ def test_a_fault_of_ours_is_counted_only(wrap, no_faults, monkeypatch, place):
         assert used() == bare
     assert trace.get_current_span() is trace.INVALID_SPAN
     # What comes through the example is counted as an error of other code.
-    assert no_faults.counts() or place in {"link", "read", "plan"}
+    assert no_faults.counts() or place in {"connection plan", "read", "plan"}
 
 
 def test_taken_off_and_put_on_again(wrap, seen, no_faults):

@@ -15,19 +15,25 @@ ROWS: Final = "asyncpg.copy.rows"
 
 def of_table(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from or to a table."""
-    link = DATABASE.link(args[0])
+    connection_plan = DATABASE.connection_plan(args[0])
     table = _quoted(args[1] if len(args) > 1 else kwargs.get("table_name"))
     schema = kwargs.get("schema_name")
     if schema:
         table = f"{_quoted(schema)}.{table}"
-    plan = link.plans.special(f"COPY {table}", {"db.operation.name": "COPY", "db.collection.name": table})
-    return link, plan, None, None, None
+    plan = connection_plan.plans.special(f"COPY {table}", {"db.operation.name": "COPY", "db.collection.name": table})
+    return connection_plan, plan, None, None, None
 
 
 def of_query(args: Any, kwargs: Any) -> Opening:
     """Open a COPY from a query."""
-    link = DATABASE.link(args[0])
-    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), query_plans.COPY), None, None, None
+    connection_plan = DATABASE.connection_plan(args[0])
+    return (
+        connection_plan,
+        connection_plan.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), query_plans.COPY),
+        None,
+        None,
+        None,
+    )
 
 
 def record_copy_out(call: Any, result: Any) -> int | None:

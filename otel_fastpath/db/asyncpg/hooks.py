@@ -25,64 +25,70 @@ _BEFORE_PARAMETERS: Final = 2
 
 def of_statement(args: Any, _kwargs: Any) -> Opening:
     """Open a call of a prepared statement."""
-    link = DATABASE.link(args[0]._connection)
-    return link, link.plans.plan(args[0]._query, "", len(args) > 1), None, args[1:], None
+    connection_plan = DATABASE.connection_plan(args[0]._connection)
+    return connection_plan, connection_plan.plans.plan(args[0]._query, "", len(args) > 1), None, args[1:], None
 
 
 def explaining(args: Any, kwargs: Any) -> Opening:
     """Open a call of `PreparedStatement.explain`, with the text that it makes."""
-    link = DATABASE.link(args[0]._connection)
+    connection_plan = DATABASE.connection_plan(args[0]._connection)
     options = "FORMAT JSON, VERBOSE, ANALYZE" if kwargs.get("analyze") else "FORMAT JSON, VERBOSE"
-    return link, link.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"), None, None, None
+    return connection_plan, connection_plan.plans.plan(f"EXPLAIN ({options}) {args[0]._query}"), None, None, None
 
 
-def without_telemetry(link: Any) -> Opening:
+def without_telemetry(connection_plan: Any) -> Opening:
     """Open a call that the replaced instrumentation does not instrument; what it executes belongs to it."""
-    return link, None, None, None, None
+    return connection_plan, None, None, None, None
 
 
 def of_fetchmany(args: Any, kwargs: Any) -> Opening:
     """Open a call of `Connection.fetchmany`."""
-    link = DATABASE.link(args[0])
-    return without_telemetry(link) if link.active.is_same else of_batch(args, kwargs)
+    connection_plan = DATABASE.connection_plan(args[0])
+    return without_telemetry(connection_plan) if connection_plan.active.is_same else of_batch(args, kwargs)
 
 
 def of_batch(args: Any, kwargs: Any) -> Opening:
     """Open a call of `Connection.executemany`."""
-    link = DATABASE.link(args[0])
+    connection_plan = DATABASE.connection_plan(args[0])
     text = args[1] if len(args) > 1 else kwargs.get("command", kwargs.get("query"))
     given = args[_BEFORE_PARAMETERS:]
-    return call_wrappers.batch(link, text, given[0] if given else kwargs.get("args"), given)
+    return call_wrappers.batch(connection_plan, text, given[0] if given else kwargs.get("args"), given)
 
 
 def of_statement_batch(args: Any, kwargs: Any) -> Opening:
     """Open a call of `PreparedStatement.executemany` or `fetchmany`."""
-    link = DATABASE.link(args[0]._connection)
+    connection_plan = DATABASE.connection_plan(args[0]._connection)
     given = args[1:]
-    return call_wrappers.batch(link, args[0]._query, given[0] if given else kwargs.get("args"), given)
+    return call_wrappers.batch(connection_plan, args[0]._query, given[0] if given else kwargs.get("args"), given)
 
 
 def preparing(args: Any, kwargs: Any) -> Opening:
     """Open a call of `Connection.prepare`."""
-    link = DATABASE.link(args[0])
-    return link, link.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE), None, None, None
+    connection_plan = DATABASE.connection_plan(args[0])
+    return (
+        connection_plan,
+        connection_plan.plans.plan(args[1] if len(args) > 1 else kwargs.get("query"), PREPARE),
+        None,
+        None,
+        None,
+    )
 
 
 def opening_cursor(args: Any, kwargs: Any) -> Opening:
     """Open the opening of a cursor; what is prepared for it is part of it."""
-    link = DATABASE.link(args[0]._connection)
-    return without_telemetry(link) if link.active.is_same else of_cursor(args, kwargs)
+    connection_plan = DATABASE.connection_plan(args[0]._connection)
+    return without_telemetry(connection_plan) if connection_plan.active.is_same else of_cursor(args, kwargs)
 
 
 def of_cursor(args: Any, _kwargs: Any) -> Opening:
     """Open a round trip of a cursor; the first one includes the time in which its statement was prepared."""
     cursor = args[0]
-    link = DATABASE.link(cursor._connection)
-    prepared, link.prepared = link.prepared, None
-    plan = link.plans.plan(cursor._query, CURSOR, bool(cursor._args))
+    connection_plan = DATABASE.connection_plan(cursor._connection)
+    prepared, connection_plan.prepared = connection_plan.prepared, None
+    plan = connection_plan.plans.plan(cursor._query, CURSOR, bool(cursor._args))
     if prepared is not None and prepared[0] is cursor._state:
-        return link, plan, prepared[1], cursor._args, None
-    return link, plan, None, None, None
+        return connection_plan, plan, prepared[1], cursor._args, None
+    return connection_plan, plan, None, None, None
 
 
 def cursor_rows(_call: Any, result: Any) -> int | None:
@@ -102,13 +108,13 @@ def on_prepare(original: Any) -> Any:
         unwatched = call_guarded(DATABASE.place, _unwatched, args[0])
         if unwatched is None:
             return await original(*args, **kwargs)
-        link, start_ns = unwatched
+        connection_plan, start_ns = unwatched
         try:
             result = await original(*args, **kwargs)
         except BaseException as error:
             call = entrance.new()
             try:
-                entrance.enter(call, (link, args, start_ns), None)
+                entrance.enter(call, (connection_plan, args, start_ns), None)
             finally:
                 try:
                     call.end_failed(error)
@@ -116,20 +122,22 @@ def on_prepare(original: Any) -> Any:
                     # See `wrapping.call`: the first may have been interrupted.
                     call.end_failed(error)
             raise
-        link.prepared = (result, start_ns)
+        connection_plan.prepared = (result, start_ns)
         return result
 
     return prepare
 
 
 def _unwatched(protocol: Any) -> Any:
-    """The link of a connection that has no call in progress, and the time; else None."""
-    link = getattr(protocol, LINK, None)
-    is_watched = link is None or link.call is not None or link.active is not DATABASE.active
-    return None if is_watched else (link, time_ns())
+    """The connection plan of a connection that has no call in progress, and the time; else None."""
+    connection_plan = getattr(protocol, LINK, None)
+    is_watched = (
+        connection_plan is None or connection_plan.call is not None or connection_plan.active is not DATABASE.active
+    )
+    return None if is_watched else (connection_plan, time_ns())
 
 
 def _failed_to_prepare(args: Any, _kwargs: Any) -> Opening:
-    link, given, start_ns = args
+    connection_plan, given, start_ns = args
     text = given[2] if len(given) > _BEFORE_PARAMETERS else None
-    return link, link.plans.plan(text, CURSOR), start_ns, None, None
+    return connection_plan, connection_plan.plans.plan(text, CURSOR), start_ns, None, None

@@ -1,6 +1,6 @@
 """What is worked out once for asyncpg: its set-up, and what is stored for a connection.
 
-A connection's protocol object, of a class with a `__dict__`, holds its `Link`.
+A connection's protocol object, of a class with a `__dict__`, holds its `ConnectionPlan`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ DATABASE: Final = Database(
     # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
-    link=f"_protocol.{LINK}",
+    connection_plan=f"_protocol.{LINK}",
     # Spans: waiting for a connection of a pool, and the query that resets a connection when it returns to its pool.
     options=options_with("acquire", "reset"),
     stock=StockConventions,

@@ -66,8 +66,8 @@ def _around_submission(entrance: Any, original: Any, *, is_page: bool = False) -
 
 def _look(call: Any, args: Any, kwargs: Any) -> None:
     """Add what the options ask for, or what the stock instrumentation was asked for."""
-    active = call.link.active
-    convention = call.link.plans.convention
+    active = call.connection_plan.active
+    convention = call.connection_plan.plans.convention
     if isinstance(convention, StockConventions):
         if convention.captures:
             call.span.set_attributes(convention.of_text(str(statements.statement_of(args, kwargs))))
@@ -76,7 +76,7 @@ def _look(call: Any, args: Any, kwargs: Any) -> None:
         return
     parameters = statements.parameters_of(args, kwargs)
     if active.reads_parameters and isinstance(parameters, (list, tuple, dict)):
-        query_parameters.tell(call, call.link, parameters, None)
+        query_parameters.tell(call, call.connection_plan, parameters, None)
 
 
 def make_prepare(original: Any) -> Any:
@@ -85,8 +85,14 @@ def make_prepare(original: Any) -> Any:
 
 
 def _of_preparation(args: Any, kwargs: Any) -> Opening:
-    link = DATABASE.link(args[0])
-    return link, link.plans.plan(statements.statement_of(args, kwargs), PREPARE, has_arguments=True), None, None, None
+    connection_plan = DATABASE.connection_plan(args[0])
+    return (
+        connection_plan,
+        connection_plan.plans.plan(statements.statement_of(args, kwargs), PREPARE, has_arguments=True),
+        None,
+        None,
+        None,
+    )
 
 
 def make_connect(original: Any) -> Any:

@@ -151,7 +151,7 @@ DATABASE: Final = Database(
     "cassandra",
     server_of,
     status_code=status_code,
-    link=LINK,
+    connection_plan=LINK,
     # CQL has no transactions.
     options=options_with(common=("no-metrics", "parameters", "rows")),
     stock=StockConventions,

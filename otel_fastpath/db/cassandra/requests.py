@@ -15,7 +15,7 @@ from otel_fastpath.db.cassandra import statements
 from otel_fastpath.db.cassandra.query_plans import CALL, DATABASE, LINK, OUTCOME, PLAN, RETRIES, SPECULATIVE
 from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching import faults
-from otel_fastpath.wrapping.call_span import Link, open_query
+from otel_fastpath.wrapping.call_span import ConnectionPlan, open_query
 
 # self and the statement
 _BEFORE_PARAMETERS = 2
@@ -32,42 +32,42 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
             return False
         session = args[0]
         found = getattr(session, LINK, None)
-        link = found if type(found) is Link else DATABASE.new_link(session)
+        connection_plan = found if type(found) is ConnectionPlan else DATABASE.new_connection_plan(session)
         if (
-            link.active is not active
-            or link.plans.server.namespace != session.keyspace
+            connection_plan.active is not active
+            or connection_plan.plans.server.namespace != session.keyspace
             # Its plans are of this request only: what stock's functions return may be, too.
             or active.replacements.exist()
         ):
-            link = DATABASE.new_link(session)
+            connection_plan = DATABASE.new_connection_plan(session)
         statement = args[1] if len(args) > 1 else kwargs.get("query")
         reader = statements.READERS.get(type(statement))
         if reader is None:
             if hasattr(statement, "_statements_and_parameters"):
                 batch = statements.of_batch(statement, session.cluster._prepared_statements)
-                has_begun = _open(call, link, link.plans.of_batch(batch))
+                has_begun = _open(call, connection_plan, connection_plan.plans.of_batch(batch))
                 if has_begun and call.recording:
-                    query_parameters.tell(call, link, None, batch.size)
+                    query_parameters.tell(call, connection_plan, None, batch.size)
                 return has_begun
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
         try:
-            plan = get_item(link.queries_with_arguments if has else link.queries, text)
+            plan = get_item(connection_plan.queries_with_arguments if has else connection_plan.queries, text)
         except TypeError:
             # A list, for example: the driver raises an error.
             plan = None
         if plan is None:
-            plan = link.plans.plan(text, "", has)
-        has_begun = _open(call, link, plan)
+            plan = connection_plan.plans.plan(text, "", has)
+        has_begun = _open(call, connection_plan, plan)
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
     return has_begun
 
 
-def _open(call: Any, link: Any, plan: Any) -> bool:
-    has_begun = open_query(call, link, plan, 0, None)
+def _open(call: Any, connection_plan: Any, plan: Any) -> bool:
+    has_begun = open_query(call, connection_plan, plan, 0, None)
     # A session is used by many threads and greenlets: a request inside of another is told in any case.
-    link.call = None
+    connection_plan.call = None
     return has_begun
 
 
@@ -80,18 +80,18 @@ def enter_page(call: Any, args: Any, _kwargs: Any) -> bool:
             return False
         session, held = future.session, future.__dict__
         found = getattr(session, LINK, None)
-        link = found if type(found) is Link else DATABASE.new_link(session)
+        connection_plan = found if type(found) is ConnectionPlan else DATABASE.new_connection_plan(session)
         plan = held.get(PLAN)
-        if link.active is not active:
-            link = DATABASE.new_link(session)
+        if connection_plan.active is not active:
+            connection_plan = DATABASE.new_connection_plan(session)
             plan = None
         if plan is None:
-            plan = link.plans.plan(*statements.of_any(future.query, None))
+            plan = connection_plan.plans.plan(*statements.of_any(future.query, None))
         held[RETRIES] = future._query_retries
         held.pop(SPECULATIVE, None)
         # That of the page before.
         held.pop(OUTCOME, None)
-        return _open(call, link, plan)
+        return _open(call, connection_plan, plan)
     except Exception as error:
         faults.absorb_any(DATABASE.place, error)
         return False
@@ -150,7 +150,7 @@ def _end_succeeded(call: Any, future: Any, response: Any) -> None:
     try:
         _tell(call, future)
         # A list, unless the row factory of the application makes something else.
-        if type(response) is list and (call.plan.rows is not None or call.link.active.options.rows):
+        if type(response) is list and (call.plan.rows is not None or call.connection_plan.active.options.rows):
             call.record_rows(len(response))
     finally:
         call.done(response)
@@ -166,13 +166,13 @@ def end_failed(call: Any, future: Any, error: Any) -> None:
 
 def _tell(call: Any, future: Any) -> None:
     """Tell what is known at the end of a request."""
-    if call.recording and not call.link.active.is_same:
+    if call.recording and not call.connection_plan.active.is_same:
         call.span.set_attributes(_end_of(call, future))
 
 
 def _end_of(call: Any, future: Any) -> Any:
     host, message = future.coordinator_host, future.message
-    plans = call.link.plans
+    plans = call.connection_plan.plans
     key = (id(host), message.consistency_level, getattr(message, "fetch_size", None), future.query.is_idempotent)
     found = plans.ends.get(key)
     made = found[1] if found is not None and found[0]() is host else plans.end(host, future._current_host, key)

@@ -1,17 +1,17 @@
 # C types for the compiled twin of requests.py.
 import cython
 
-from otel_fastpath.wrapping.call_span_c cimport Link, QueryPlan, QueryCall
+from otel_fastpath.wrapping.call_span_c cimport ConnectionPlan, QueryPlan, QueryCall
 
 cdef int _BEFORE_PARAMETERS
 
-@cython.locals(link=Link, has=bint)
+@cython.locals(connection_plan=ConnectionPlan, has=bint)
 cpdef bint enter(QueryCall call, tuple args, dict kwargs) except -1
 
-cdef bint _open(QueryCall call, Link link, QueryPlan plan) except -1
+cdef bint _open(QueryCall call, ConnectionPlan connection_plan, QueryPlan plan) except -1
 
 
-@cython.locals(link=Link, held=dict)
+@cython.locals(connection_plan=ConnectionPlan, held=dict)
 cpdef bint enter_page(QueryCall call, tuple args, dict _kwargs) except -1
 
 # A call that is ended here may be of the other core: it may have begun before the set-up changed.

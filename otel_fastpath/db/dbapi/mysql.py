@@ -62,7 +62,7 @@ def database(name: str, module: str, server: Callable[[Any], Server], **own: Any
         server,
         status_code=status_code,
         connection=lambda held: getattr(held, "connection", held),
-        link=LINK,
+        connection_plan=LINK,
         stock=lambda setup: MysqlConventions(setup, name, module, stock_telemetry.COMMENTER),
         make_plans=MysqlPlans,
         **own,

@@ -19,12 +19,12 @@ def opener(driver: Driver) -> Any:
         connection = driver.connection_of(args[0])
         if connection is None:
             return cursors.NOTHING
-        link = driver.database.link(connection)
+        connection_plan = driver.database.connection_plan(connection)
         name = _name(args[1] if len(args) > 1 else kwargs.get("procname"))
-        if isinstance(link.active.convention, StockConventions):
-            return link, link.plans.plan(name), None, None, None
+        if isinstance(connection_plan.active.convention, StockConventions):
+            return connection_plan, connection_plan.plans.plan(name), None, None, None
         own = {"db.stored_procedure.name": name} if name else {}
-        return link, link.plans.special(f"CALL {name}".rstrip(), own), None, None, None
+        return connection_plan, connection_plan.plans.special(f"CALL {name}".rstrip(), own), None, None, None
 
     return open_query
 

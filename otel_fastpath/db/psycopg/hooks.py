@@ -28,13 +28,13 @@ def around_executemany(original: Any) -> Any:
 
 def _count(call: Any, args: Any, _result: Any) -> None:
     """Record the rows of the cursor's results; those of the stock instrumentation include rows that were changed."""
-    number = args[0].rowcount if call.link.active.is_same else pipelines.rows_of(args[0]._results)
+    number = args[0].rowcount if call.connection_plan.active.is_same else pipelines.rows_of(args[0]._results)
     if number is not None and number >= 0:
         call.record_rows(number)
 
 
 def _count_batch(call: Any, args: Any, result: Any) -> None:
-    if args[0]._results or call.link.active.is_same:
+    if args[0]._results or call.connection_plan.active.is_same:
         _count(call, args, result)
 
 

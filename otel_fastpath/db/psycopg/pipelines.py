@@ -130,8 +130,8 @@ class Submission:
         self.end = self._state.arrived + len(self._queue)
         if self._error is not None or self.end <= max(self._state.arrived, self.first):
             return False
-        if self._call.link.call is self._call:
-            self._call.link.call = None
+        if self._call.connection_plan.call is self._call:
+            self._call.connection_plan.call = None
         self._call.leave()
         self._is_waiting = True
         self._state.waiting.append(self)

@@ -27,8 +27,8 @@ class Plans(dbapi_plans.Plans):
         return super().is_quiet(text, operation)
 
 
-def _text_of(query: Any, link: Any, connection: Any) -> str:
-    return texts.render(query, connection, with_values=isinstance(link.active.convention, StockConventions))
+def _text_of(query: Any, connection_plan: Any, connection: Any) -> str:
+    return texts.render(query, connection, with_values=isinstance(connection_plan.active.convention, StockConventions))
 
 
 DATABASE: Final = Database(
@@ -37,7 +37,7 @@ DATABASE: Final = Database(
     # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: getattr(held, "_conn", held),
-    link=LINK,
+    connection_plan=LINK,
     # Spans: waiting for a connection of a pool, and the empty query by which a pool checks a connection.
     options=options_with("acquire", "check"),
     stock=lambda setup: StockConventions(setup, "psycopg"),

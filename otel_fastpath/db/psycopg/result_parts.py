@@ -28,44 +28,50 @@ _declared: weakref.WeakKeyDictionary[Any, tuple[str, bool]] = weakref.WeakKeyDic
 
 
 def _read(args: Any, kwargs: Any) -> tuple[Any, str, Any, bool]:
-    """The link, the text, the parameters, and whether the values of the query are passed beside its text."""
+    """The connection plan, the text, the parameters, and whether the values of the query are passed beside its text."""
     connection = args[0]._conn
-    link = DATABASE.link(connection)
+    connection_plan = DATABASE.connection_plan(connection)
     query, parameters = DRIVER.query_of(args, kwargs), DRIVER.parameters_of(args, kwargs)
     has_values = has_any(parameters) or bool(getattr(query, "interpolations", False))
-    return link, DRIVER.text(query, link, connection), parameters, has_values
+    return connection_plan, DRIVER.text(query, connection_plan, connection), parameters, has_values
 
 
 def of_query(args: Any, kwargs: Any) -> Opening:
     """Open a call of a cursor's method with a query and its parameters."""
-    link, text, parameters, has_values = _read(args, kwargs)
-    return link, link.plans.plan(text, "", has_values), None, parameters, None
+    connection_plan, text, parameters, has_values = _read(args, kwargs)
+    return connection_plan, connection_plan.plans.plan(text, "", has_values), None, parameters, None
 
 
 def of_copy(args: Any, kwargs: Any) -> Opening:
     """Open a COPY; its parameters are put in the text."""
     connection = args[0]._conn
-    link = DATABASE.link(connection)
+    connection_plan = DATABASE.connection_plan(connection)
     statement = args[1] if len(args) > 1 else kwargs.get("statement")
-    return link, link.plans.plan(DRIVER.text(statement, link, connection)), None, None, None
+    return (
+        connection_plan,
+        connection_plan.plans.plan(DRIVER.text(statement, connection_plan, connection)),
+        None,
+        None,
+        None,
+    )
 
 
 def of_declaration(args: Any, kwargs: Any) -> Opening:
     """Open the declaration of a server-side cursor."""
-    link, text, parameters, has_values = _read(args, kwargs)
+    connection_plan, text, parameters, has_values = _read(args, kwargs)
     _declared[args[0]] = (text, has_values)
-    return link, link.plans.plan(text, CURSOR, has_values), None, parameters, None
+    return connection_plan, connection_plan.plans.plan(text, CURSOR, has_values), None, parameters, None
 
 
 def of_trip(args: Any, _kwargs: Any) -> Opening:
     """Open a round trip of a server-side cursor."""
-    link = DATABASE.link(args[0]._conn)
+    connection_plan = DATABASE.connection_plan(args[0]._conn)
     declared = _declared.get(args[0])
     if declared is None:
         # Declared by other code, or before this wrapper was there.
-        return link, link.plans.special("FETCH", {"db.operation.name": "FETCH"}), None, None, None
+        return connection_plan, connection_plan.plans.special("FETCH", {"db.operation.name": "FETCH"}), None, None, None
     text, has_arguments = declared
-    return link, link.plans.plan(text, CURSOR, has_arguments), None, None, None
+    return connection_plan, connection_plan.plans.plan(text, CURSOR, has_arguments), None, None, None
 
 
 def _tell_rows(call: Any, result: Any) -> None:
@@ -76,8 +82,8 @@ def _tell_rows(call: Any, result: Any) -> None:
 @never_raises(DATABASE.place)
 def _leave(call: Any) -> None:
     """Leave a call's context: the application goes on, and the connection's next call is no part of this one."""
-    if call.link.call is call:
-        call.link.call = None
+    if call.connection_plan.call is call:
+        call.connection_plan.call = None
     call.leave()
 
 

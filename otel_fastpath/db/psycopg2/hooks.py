@@ -35,32 +35,35 @@ _DONE: Final = 0
 def _of_copy(args: Any, kwargs: Any) -> Opening:
     """Open `copy_expert`."""
     text = args[1] if len(args) > 1 else kwargs.get("sql")
-    return _beyond(args[0], lambda link: link.plans.plan(DRIVER.text(text, link, args[0].connection)))
+    return _beyond(
+        args[0],
+        lambda connection_plan: connection_plan.plans.plan(DRIVER.text(text, connection_plan, args[0].connection)),
+    )
 
 
 def _of_copied(direction: str, args: Any, kwargs: Any) -> Opening:
     """Open `copy_from` or `copy_to`, which make their own text."""
     table = str(args[_TABLE] if len(args) > _TABLE else kwargs.get("table"))
     quoted = '"{}"'.format(table.replace('"', '""'))
-    return _beyond(args[0], lambda link: link.plans.plan(f"COPY {quoted} {direction}"))
+    return _beyond(args[0], lambda connection_plan: connection_plan.plans.plan(f"COPY {quoted} {direction}"))
 
 
 def _beyond(cursor: Any, plan: Any) -> Opening:
     """Open what the stock instrumentation does not see."""
-    link = DATABASE.link(cursor.connection)
+    connection_plan = DATABASE.connection_plan(cursor.connection)
     # Without a plan, there is no span, and neither for what is executed inside.
-    return link, None if link.active.is_same else plan(link), None, None, None
+    return connection_plan, None if connection_plan.active.is_same else plan(connection_plan), None, None, None
 
 
 def _of_declaration(args: Any, kwargs: Any) -> Opening:
     """Open the declaration of a named cursor."""
     connection = args[0].connection
-    link = DATABASE.link(connection)
-    text = DRIVER.text(DRIVER.query_of(args, kwargs), link, connection)
+    connection_plan = DATABASE.connection_plan(connection)
+    text = DRIVER.text(DRIVER.query_of(args, kwargs), connection_plan, connection)
     parameters = DRIVER.parameters_of(args, kwargs)
     # For the round trips that fetch its rows.
     setattr(args[0], LINK, (text, has_any(parameters)))
-    return link, link.plans.plan(text, CURSOR, has_any(parameters)), None, parameters, None
+    return connection_plan, connection_plan.plans.plan(text, CURSOR, has_any(parameters)), None, parameters, None
 
 
 def _of_trip(args: Any, _kwargs: Any) -> Opening:
@@ -68,18 +71,20 @@ def _of_trip(args: Any, _kwargs: Any) -> Opening:
     declared = getattr(args[0], LINK, None)
     if declared is None:
         # It was declared while nothing was instrumented.
-        return _beyond(args[0], lambda link: link.plans.special("FETCH", {"db.operation.name": "FETCH"}))
+        return _beyond(
+            args[0], lambda connection_plan: connection_plan.plans.special("FETCH", {"db.operation.name": "FETCH"})
+        )
     text, has_arguments = declared
-    return _beyond(args[0], lambda link: link.plans.plan(text, CURSOR, has_arguments))
+    return _beyond(args[0], lambda connection_plan: connection_plan.plans.plan(text, CURSOR, has_arguments))
 
 
 def _of_pages(args: Any, kwargs: Any) -> Opening:
     """Open `execute_batch` or `execute_values`."""
     connection = args[0].connection
-    link = DATABASE.link(connection)
-    text = DRIVER.text(args[1] if len(args) > 1 else kwargs.get("sql"), link, connection)
+    connection_plan = DATABASE.connection_plan(connection)
+    text = DRIVER.text(args[1] if len(args) > 1 else kwargs.get("sql"), connection_plan, connection)
     sets = args[_SETS] if len(args) > _SETS else kwargs.get("argslist")
-    return call_wrappers.batch(link, text, sets, None)
+    return call_wrappers.batch(connection_plan, text, sets, None)
 
 
 def make_pages(original: Any) -> Any:
@@ -170,7 +175,7 @@ class _Sent:
 
 def _leave(call: Any, cursor: Any) -> bool:
     # The connection's next call is no part of this one.
-    call.link.call = None
+    call.connection_plan.call = None
     call.leave()
     setattr(cursor.connection, PENDING, OpenPolledCall(call, cursor))
     return True

@@ -14,8 +14,8 @@ from otel_fastpath.db.psycopg2 import texts
 LINK: Final = "_otel_fastpath"
 
 
-def _text_of(query: Any, link: Any, connection: Any) -> str:
-    return texts.render(query, connection, with_values=isinstance(link.active.convention, StockConventions))
+def _text_of(query: Any, connection_plan: Any, connection: Any) -> str:
+    return texts.render(query, connection, with_values=isinstance(connection_plan.active.convention, StockConventions))
 
 
 DATABASE: Final = Database(
@@ -24,7 +24,7 @@ DATABASE: Final = Database(
     # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "pgcode", None),
     connection=lambda held: getattr(held, "connection", held),
-    link=LINK,
+    connection_plan=LINK,
     stock=lambda setup: StockConventions(setup, "psycopg2"),
     make_plans=dbapi_plans.Plans,
 )

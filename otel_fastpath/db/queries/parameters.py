@@ -71,23 +71,27 @@ def attributes_of(parameters: Any) -> dict[str, str]:
     return {f"db.query.parameter.{text_of(key)[:_LONGEST_NAME]}": text_of(value) for key, value in given}
 
 
-def tell(call: Any, link: Any, parameters: Any, size: int | None) -> None:
+def tell(call: Any, connection_plan: Any, parameters: Any, size: int | None) -> None:
     """Set a recording query's attributes for its batch size and, if that option is set, its parameters.
 
     With the option `slow`, the parameters are kept until the query ends.
 
     Args:
         call: The query.
-        link: The connection's `Link`.
+        connection_plan: The connection's `ConnectionPlan`.
         parameters: The query's parameters, or a batch's arguments after the text; None: they are not recorded.
         size: The number of parameter sets of a batch, or UNKNOWN; None: it is not a batch.
     """
-    if size is not None and size not in _NOT_TOLD and not link.active.is_same:
+    if size is not None and size not in _NOT_TOLD and not connection_plan.active.is_same:
         call.span.set_attribute("db.operation.batch.size", size)
     if call.is_timed and size is None:
         call.parameters = parameters
-    if parameters is not None and link.active.captures:
-        made = link.active.convention.parameters if size is None else link.active.convention.batch_parameters
+    if parameters is not None and connection_plan.active.captures:
+        made = (
+            connection_plan.active.convention.parameters
+            if size is None
+            else connection_plan.active.convention.batch_parameters
+        )
         call.span.set_attributes(made(parameters))
 
 

@@ -48,7 +48,7 @@ def _itself(client: Any) -> Any:
     return client
 
 
-# Where the link of a client is stored, and its pipelines': with its connections.
+# Where the connection plan of a client is stored, and its pipelines': with its connections.
 POOL: Final[Holder] = attrgetter("connection_pool")
 CLUSTER: Final[Holder] = attrgetter("nodes_manager")
 ASYNC_CLUSTER: Final[Holder] = _itself
@@ -75,20 +75,20 @@ def _enter_pipeline(active: Any, holder_of: Holder, call: Any, args: Any, _kwarg
         if call.has_more:
             return False
         holder = holder_of(args[0])
-        link = getattr(holder, LINK, None)
-        if link is None or link.active is not active:
-            link = DATABASE.new_link(holder)
+        connection_plan = getattr(holder, LINK, None)
+        if connection_plan is None or connection_plan.active is not active:
+            connection_plan = DATABASE.new_connection_plan(holder)
         kind, every = _commands(args[0])
         if not every and not active.is_same and not getattr(args[0], "watching", False):
             # Nothing is sent.
             return False
         key = active.convention.key_of(kind, every)
-        plan = link.queries_with_arguments.get(key)
+        plan = connection_plan.queries_with_arguments.get(key)
         if plan is None:
-            plan = link.plans.of_batch(key, kind, every)
-        has_begun = active.hot.open_query(call, link, plan, 0, None)
-        # One link serves all connections of the pool.
-        link.call = None
+            plan = connection_plan.plans.of_batch(key, kind, every)
+        has_begun = active.hot.open_query(call, connection_plan, plan, 0, None)
+        # One connection plan serves all connections of the pool.
+        connection_plan.call = None
         if has_begun and call.recording and len(every) != 1 and not active.is_same:
             call.span.set_attribute("db.operation.batch.size", len(every))
     except Exception as error:
@@ -126,7 +126,7 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
 
     Args:
         method: What it is called in `stock.FACTORIES`.
-        holder_of: Returns the object that stores the link of such a client.
+        holder_of: Returns the object that stores the connection plan of such a client.
         original: The method.
     """
     is_pipeline = method in _PIPELINES
@@ -195,7 +195,7 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
 
 def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
     """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
-    active = call.link.active
+    active = call.connection_plan.active
     if not call.recording or method in _PIPELINES:
         return
     if active.reads_parameters and commands.is_plain(args[1]) and not commands.is_secret(args[1]):
@@ -213,7 +213,7 @@ def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
 
 def _response(method: str, call: Any, args: Any, result: Any) -> None:
     """Call the hook that the stock instrumentation was given for responses."""
-    convention = call.link.active.convention
+    convention = call.connection_plan.active.convention
     if call.recording and isinstance(convention, StockConventions):
         convention.response(method, call, args, result)
 

@@ -18,7 +18,7 @@ _COMMAND: Final = "A command is a span."
 _PIPELINE: Final = "A pipeline, or a transaction, is one span."
 _PUBSUB: Final = "Subscribing or unsubscribing is a span."
 
-# The name of a patch, the method, why, and where the link of such a client is.
+# The name of a patch, the method, why, and where the connection plan of such a client is.
 _SYNC: Final = (
     ("command", "Redis.execute_command", _COMMAND, hooks.POOL),
     ("pipeline.command", "client.Pipeline.immediate_execute_command", _COMMAND, hooks.POOL),

@@ -207,7 +207,7 @@ DATABASE: Final = _Redis(
     "redis",
     server_of,
     status_code=status_code,
-    link=LINK,
+    connection_plan=LINK,
     options=options_with(common=("no-metrics", "parameters")),
     stock=StockConventions,
     stable=StableRedisConventions,

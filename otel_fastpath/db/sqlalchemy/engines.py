@@ -1,6 +1,7 @@
 """What is worked out once for SQLAlchemy: its set-up, and what is stored for an engine.
 
-An engine holds the `Link` for its connections: a `Connection` exists no longer than its checkout from the pool.
+An engine holds the `ConnectionPlan` for its connections: a `Connection` exists no longer than its checkout from the
+pool.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ DATABASE: Final = Database(
     lambda connection: server_of(connection.engine),
     status_code=_status_code,
     # An engine is its own `engine`.
-    link=f"engine.{LINK}",
+    connection_plan=f"engine.{LINK}",
     # Waiting for a connection of a pool is a span; a driver with a wrapper that is on makes the spans.
     options=options_with("acquire", "drivers"),
     stock=StockConventions,

@@ -22,8 +22,8 @@ from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # The engine's link, the plan, the parameters, the number of parameter sets of a batch, and SQLAlchemy's execution
-    # context, in which the text can still be changed; without a link: the call is not instrumented.
+    # The engine's connection plan, the query's plan, the parameters, the number of parameter sets of a batch, and
+    # SQLAlchemy's execution context, in which the text can still be changed; without the first: no instrumentation.
     Opening = tuple[Any, Any, Any, int | None, Any]
 
 # The positions of the execution context, the statement and its parameters among the arguments.
@@ -69,8 +69,8 @@ class ByEngineOpener:
             return False
         if active.options.drivers and self._leaves_to_drivers and is_told_by_driver(args[0]):
             return False
-        link, plan, parameters, size, context = self._opener(args, kwargs)
-        has_begun: bool = link is not None and self._open(call, link, plan, None)
+        connection_plan, plan, parameters, size, context = self._opener(args, kwargs)
+        has_begun: bool = connection_plan is not None and self._open(call, connection_plan, plan, None)
         if has_begun and (size is not None or DATABASE.is_curious):
             call_guarded_during(call, DATABASE.place, _tell, call, args[0], parameters, size, context)
         return has_begun
@@ -121,7 +121,7 @@ def _wrapped(entrance: Any, original: Any) -> Any:
             result = original(*args, **kwargs)
             # What a ping returns, whose call is quiet, has no rows.
             if result is not None and (
-                call.series is not None or (call.link.active.options.rows and not call.plan.is_quiet)
+                call.series is not None or (call.connection_plan.active.options.rows and not call.plan.is_quiet)
             ):
                 call_guarded_during(call, DATABASE.place, _count, call, result)
             call.done(None)
@@ -142,8 +142,8 @@ def _listen(active: Any, held: Any) -> None:
     engine = getattr(held, "engine", None)
     if engine is not None and getattr(engine, _LISTENED, None) is not active:
         setattr(engine, _LISTENED, active)
-        link = getattr(engine, LINK, None)
-        known = link.plans.own if link is not None and link.active is active else None
+        connection_plan = getattr(engine, LINK, None)
+        known = connection_plan.plans.own if connection_plan is not None and connection_plan.active is active else None
         active.convention.listen(engine, lambda: DATABASE.active is active and active.replacements.exist(), known)
 
 
@@ -170,14 +170,14 @@ def cause(error: BaseException) -> BaseException:
 
 def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
     if call.recording:
-        query_parameters.tell(call, call.link, parameters, size)
+        query_parameters.tell(call, call.connection_plan, parameters, size)
     if context is None or call.plan.is_quiet:
         return
-    convention = call.link.plans.convention
+    convention = call.connection_plan.plans.convention
     if isinstance(convention, StockConventions):
         if convention.comments and call.recording:
             convention.comment(call.span, connection, context)
-    elif call.link.active.options.sqlcommenter:
+    elif call.connection_plan.active.options.sqlcommenter:
         context.statement = _add_comment(context)
 
 
@@ -204,8 +204,8 @@ def _count(call: Any, result: Any) -> None:
         call.record_rows(number)
 
 
-def _link_of(connection: Any) -> Any:
-    return hot.db_outer.link_of(DATABASE.active, DATABASE, LINK, connection)
+def _connection_plan_of(connection: Any) -> Any:
+    return hot.db_outer.connection_plan_of(DATABASE.active, DATABASE, LINK, connection)
 
 
 def single(args: Any, kwargs: Any) -> Opening:
@@ -213,27 +213,39 @@ def single(args: Any, kwargs: Any) -> Opening:
     context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
     if context.executemany:
         return many(args, kwargs)
-    link = _link_of(args[0])
+    connection_plan = _connection_plan_of(args[0])
     text, parameters = context.statement, context.parameters[0]
-    return link, link.plans.plan(text, "", query_parameters.has_any(parameters)), parameters, None, context
+    return (
+        connection_plan,
+        connection_plan.plans.plan(text, "", query_parameters.has_any(parameters)),
+        parameters,
+        None,
+        context,
+    )
 
 
 def many(args: Any, kwargs: Any) -> Opening:
     """Open a statement with many sets of parameters, whether the driver or SQLAlchemy divides them."""
     context = args[_CONTEXT] if len(args) > _CONTEXT else kwargs["context"]
-    link = _link_of(args[0])
+    connection_plan = _connection_plan_of(args[0])
     sets = context.parameters
     size = len(sets)
-    plan = link.plans.plan(context.statement, "" if size == 1 else BATCH, bool(sets and sets[0]))
-    return link, plan, sets, size, context
+    plan = connection_plan.plans.plan(context.statement, "" if size == 1 else BATCH, bool(sets and sets[0]))
+    return connection_plan, plan, sets, size, context
 
 
 def default(args: Any, kwargs: Any) -> Opening:
     """Open a statement that SQLAlchemy itself executes for a column's default, such as a sequence."""
     text = args[_STATEMENT] if len(args) > _STATEMENT else kwargs["statement"]
     parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
-    link = _link_of(args[0])
-    return link, link.plans.plan(text, "", query_parameters.has_any(parameters)), parameters, None, None
+    connection_plan = _connection_plan_of(args[0])
+    return (
+        connection_plan,
+        connection_plan.plans.plan(text, "", query_parameters.has_any(parameters)),
+        parameters,
+        None,
+        None,
+    )
 
 
 def ping(args: Any, _kwargs: Any) -> Opening:
@@ -241,8 +253,8 @@ def ping(args: Any, _kwargs: Any) -> Opening:
     dialect, active = args[0], DATABASE.active
     if not _has_our_driver(dialect):
         return _NOTHING
-    link = getattr(dialect, LINK, None)
-    if link is None or link.active is not active:
-        link = active.link(active.plans_of(Server(System(dialect.name))))
-        setattr(dialect, LINK, link)
-    return link, link.plans.quiet, None, None, None
+    connection_plan = getattr(dialect, LINK, None)
+    if connection_plan is None or connection_plan.active is not active:
+        connection_plan = active.connection_plan(active.plans_of(Server(System(dialect.name))))
+        setattr(dialect, LINK, connection_plan)
+    return connection_plan, connection_plan.plans.quiet, None, None, None

@@ -74,8 +74,10 @@ def _begin_late(call: Any, engine: Any, start_ns: int) -> None:
     if not isinstance(active.convention, StockConventions):
         all_pools.begin_acquire(call, active, pools.watched(engine), engine.dialect.name, start_ns)
         return
-    link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
-    plan = link.plans.special(CONNECT, {})
+    connection_plan = (
+        DATABASE.new_connection_plan(engine) if active.replacements.exist() else DATABASE.connection_plan(engine)
+    )
+    plan = connection_plan.plans.special(CONNECT, {})
     skeleton.begin(call, active.telemetry, plan.name, plan.attributes, None, start_ns)
 
 
@@ -105,9 +107,11 @@ def make_connect(original: Any) -> Any:
             return None
         if active.options.drivers and hooks.is_told_by_driver(engine):
             return pool
-        link = DATABASE.new_link(engine) if active.replacements.exist() else DATABASE.link(engine)
+        connection_plan = (
+            DATABASE.new_connection_plan(engine) if active.replacements.exist() else DATABASE.connection_plan(engine)
+        )
         attributes = {} if isinstance(active.convention, StockConventions) else {"db.operation.name": CONNECT}
-        open_outer(call, link, link.plans.special(CONNECT, attributes), None)
+        open_outer(call, connection_plan, connection_plan.plans.special(CONNECT, attributes), None)
         return pool
 
     @functools.wraps(original)

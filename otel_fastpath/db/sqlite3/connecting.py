@@ -30,9 +30,17 @@ def _of_script(driver: Driver, args: Any, kwargs: Any) -> Opening:
     connection = driver.connection_of(args[0])
     if connection is None:
         return cursors.NOTHING
-    link = DATABASE.link(connection)
+    connection_plan = DATABASE.connection_plan(connection)
     text = args[1] if len(args) > 1 else kwargs.get("sql_script")
-    return link, None if link.active.is_same else link.plans.plan(driver.text(text, link, connection)), None, None, None
+    return (
+        connection_plan,
+        None
+        if connection_plan.active.is_same
+        else connection_plan.plans.plan(driver.text(text, connection_plan, connection)),
+        None,
+        None,
+        None,
+    )
 
 
 def _around_script(driver: Driver, original: Any) -> Any:

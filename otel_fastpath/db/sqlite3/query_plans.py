@@ -50,7 +50,7 @@ DATABASE: Final = Database(
     server_of,
     status_code=lambda error: getattr(error, "sqlite_errorname", None),
     connection=lambda held: getattr(held, "connection", held),
-    link=LINK,
+    connection_plan=LINK,
     stock=lambda setup: StockConventions(setup, "sqlite3", keywords_read=("tracer_provider",)),
     make_plans=Plans,
     drivers=("pysqlite", "aiosqlite"),

@@ -154,7 +154,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
     read = ("fetchval", "statement", "cursor")
 
     own = {
-        "link": (database.Database, "link"),
+        "connection plan": (database.Database, "connection_plan"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
         "tell": (db_parameters, "tell"),

@@ -110,7 +110,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         assert span.attributes["cassandra.coordinator.dc"] == "dc1"
 
     own = {
-        "new link": (database.Database, "new_link"),
+        "new connection plan": (database.Database, "new_connection_plan"),
         "read": (cql, "read"),
         "plan": (query_plans.Plans, "plan"),
         "batch": (query_plans.Plans, "of_batch"),

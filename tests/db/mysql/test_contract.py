@@ -59,7 +59,7 @@ class TestContract(Errors, Outcome, Takeover):
     read = ("query",)
     bound = ("rows",)
     own = {
-        "link": (database.Database, "link"),
+        "connection plan": (database.Database, "connection_plan"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
         "tell": (db_parameters, "tell"),

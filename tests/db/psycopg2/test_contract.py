@@ -188,8 +188,8 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
 
     bound = ("rows",)
     own = {
-        "link": (database.Database, "link"),
-        "new link": (database.Database, "new_link"),
+        "connection plan": (database.Database, "connection_plan"),
+        "new connection plan": (database.Database, "new_connection_plan"),
         "read": (conventions, "read"),
         "plan": (dbapi_plans.Plans, "plan"),
         "tell": (db_parameters, "tell"),

@@ -140,7 +140,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         assert "hidden" not in span.to_json()
 
     own = {
-        "new link": (database.Database, "new_link"),
+        "new connection plan": (database.Database, "new_connection_plan"),
         "read": (commands, "read"),
         "plan": (query_plans.Plans, "of_command"),
         "batch": (query_plans.Plans, "of_batch"),

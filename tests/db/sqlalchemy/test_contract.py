@@ -31,7 +31,7 @@ class TestContract(Outcome, Takeover):
     quiet = "no-transactions"
 
     own = {
-        "link": (database.Database, "link"),
+        "connection plan": (database.Database, "connection_plan"),
         "read": (conventions, "read"),
         "plan": (engines.EnginePlans, "plan"),
         "special": (engines.EnginePlans, "special"),

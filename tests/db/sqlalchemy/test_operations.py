@@ -266,7 +266,7 @@ def test_uninstrument_restores(wrap, engine, instrumentor):
 
 
 def test_a_changed_set_up_holds_for_engines_in_use(wrap, engine, instrumentor):
-    """Their links are made again."""
+    """Their connection plans are made again."""
     seen = wrap()
     with engine.connect() as connection:
         select_one(connection)

@@ -87,7 +87,7 @@ def _spans():
             outer.set_attributes({"other": user})
             outer.add_event("event", {"user": user})
             outer.update_name(f"of {user}")
-            links = [trace.Link(outer.get_span_context(), {"user": user})]
+            links = [trace.ConnectionPlan(outer.get_span_context(), {"user": user})]
             with suppress(KeyError), tracer.start_as_current_span("inner", links=links) as inner:
                 inner.set_status(Status(StatusCode.OK))
                 raise KeyError(user)
