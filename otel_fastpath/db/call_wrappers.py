@@ -217,7 +217,13 @@ def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, An
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
         call_guarded_during(
-            call, database.place, query_parameters.tell, call, call.connection_plan, args[_BEFORE_PARAMETERS:], None
+            call,
+            database.place,
+            query_parameters.put_parameters,
+            call,
+            call.connection_plan,
+            args[_BEFORE_PARAMETERS:],
+            None,
         )
     return call_guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 

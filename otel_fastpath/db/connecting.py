@@ -47,19 +47,19 @@ def around_connect(
         begun.clear()
         server = connected(result, args, kwargs, start_ns)
         if server is not None:
-            tell_connect(database, start_ns, server)
+            record_connect(database, start_ns, server)
 
     @never_raises(place)
     def failed(begun: list[Any], args: Any, error: BaseException) -> None:
         if begun:
             start_ns, kwargs = begun
             begun.clear()
-            tell_connect(database, start_ns, meant(args, kwargs), error)
+            record_connect(database, start_ns, meant(args, kwargs), error)
 
     return around_steps(start, done, failed, original)
 
 
-def tell_connect(database: Database, start_ns: int, server: Server, error: BaseException | None = None) -> None:
+def record_connect(database: Database, start_ns: int, server: Server, error: BaseException | None = None) -> None:
     """Record a connect that is over, and that raised the error, if one is given."""
     begun = new()
     try:

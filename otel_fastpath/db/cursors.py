@@ -134,7 +134,9 @@ def apply_options(driver: Driver, call: Any, args: Any, kwargs: Any) -> tuple[An
     """Apply the options to a query: set parameters as attributes, add a comment."""
     parameters = driver.parameters_of(args, kwargs)
     if call.recording and parameters is not None:
-        call_guarded(driver.database.place, query_parameters.tell, call, call.connection_plan, parameters, None)
+        call_guarded(
+            driver.database.place, query_parameters.put_parameters, call, call.connection_plan, parameters, None
+        )
     return _add_comment(driver, call, args, kwargs)
 
 

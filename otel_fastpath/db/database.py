@@ -320,7 +320,7 @@ class Database:
             setattr(keeper, self._connection_plan_name, connection_plan)
         return connection_plan
 
-    def enter_untold(self, call: Any, args: Any) -> bool:
+    def enter_unrecorded(self, call: Any, args: Any) -> bool:
         """Begin a query without telemetry: it has no plan, or could not be begun because of an error in our code.
 
         What the library executes for it on this connection is part of it, not a query of its own.

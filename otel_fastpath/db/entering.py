@@ -281,7 +281,13 @@ class Openings:
                     )
                 ):
                     call_guarded_during(
-                        call, self._database.place, query_parameters.tell, call, connection_plan, parameters, size
+                        call,
+                        self._database.place,
+                        query_parameters.put_parameters,
+                        call,
+                        connection_plan,
+                        parameters,
+                        size,
                     )
                 return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
@@ -289,7 +295,7 @@ class Openings:
             if has_begun:
                 return True
         # It has no plan, or could not be begun because of a fault of ours.
-        return bool(call_guarded(self._database.place, self._database.enter_untold, call, args))
+        return bool(call_guarded(self._database.place, self._database.enter_unrecorded, call, args))
 
 
 class Started:

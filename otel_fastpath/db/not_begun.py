@@ -45,7 +45,7 @@ def _by_stock(database: Database, call: Any, args: Any, original: Any) -> Any:
 
 def _run_unrecorded(database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any) -> Any:
     """Call the method: what it executes on this connection is part of it."""
-    call_guarded(database.place, database.enter_untold, call, args)
+    call_guarded(database.place, database.enter_unrecorded, call, args)
     try:
         result = method(args[0], *rest, **kwargs)
         call.done(result)
@@ -59,7 +59,7 @@ async def _run_unrecorded_async(
     database: Database, call: Any, args: Any, method: Any, *rest: Any, **kwargs: Any
 ) -> Any:
     """Likewise, for a method that returns an awaitable."""
-    call_guarded(database.place, database.enter_untold, call, args)
+    call_guarded(database.place, database.enter_unrecorded, call, args)
     try:
         result = await method(args[0], *rest, **kwargs)
         call.done(result)

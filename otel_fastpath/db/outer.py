@@ -118,25 +118,25 @@ class Transactions:
         database: The library's `Database`, which makes connection plans.
         name: The attribute of an engine with its `ConnectionPlan`.
         command: "COMMIT" or "ROLLBACK".
-        is_told_by_driver: Whether the driver tells what the connection given does; None: it never does.
+        is_recorded_by_driver: Whether the driver tells what the connection given does; None: it never does.
     """
 
-    __slots__ = ("_active", "_attributes", "_command", "_database", "_is_told_by_driver", "_is_untold", "_name")
+    __slots__ = ("_active", "_attributes", "_command", "_database", "_is_recorded_by_driver", "_is_unrecorded", "_name")
 
-    def __init__(self, active: Any, database: Any, name: Any, command: Any, is_told_by_driver: Any) -> None:
+    def __init__(self, active: Any, database: Any, name: Any, command: Any, is_recorded_by_driver: Any) -> None:
         self._active = active
         self._attributes = {"db.operation.name": command}
         self._command = command
         self._database = database
-        self._is_told_by_driver = is_told_by_driver
-        self._is_untold = active.is_same or not active.options.transactions
+        self._is_recorded_by_driver = is_recorded_by_driver
+        self._is_unrecorded = active.is_same or not active.options.transactions
         self._name = name
 
     def enter(self, call: Any, args: Any, _kwargs: Any) -> bool:
         """Begin the end of a transaction, as `Statements.enter`."""
         try:
             connection = args[0]
-            if self._is_told_by_driver is not None and self._is_told_by_driver(connection):
+            if self._is_recorded_by_driver is not None and self._is_recorded_by_driver(connection):
                 return False
             # Of a connection that is lost, nothing is sent.
             if self._command == "ROLLBACK" and not connection._still_open_and_dbapi_connection_is_valid:
@@ -145,7 +145,7 @@ class Transactions:
             level = connection._execution_options.get("isolation_level")
             if level is None:
                 level = connection.dialect._on_connect_isolation_level
-            if self._is_untold or level == "AUTOCOMMIT":
+            if self._is_unrecorded or level == "AUTOCOMMIT":
                 # No query is sent or recorded here, so the driver must not create a span either.
                 plan = connection_plan.plans.quiet
             else:

@@ -24,8 +24,8 @@ cdef class Transactions:
     cdef dict _attributes
     cdef str _command
     cdef object _database
-    cdef object _is_told_by_driver
-    cdef bint _is_untold
+    cdef object _is_recorded_by_driver
+    cdef bint _is_unrecorded
     cdef str _name
     @cython.locals(connection_plan=ConnectionPlan, plan=QueryPlan)
     cpdef bint enter(self, QueryCall call, tuple args, dict _kwargs) except -1

@@ -17,7 +17,7 @@ from opentelemetry import metrics, trace
 from otel_fastpath.compiled import hot
 from otel_fastpath.db import conventions, repeats
 from otel_fastpath.db.conventions import BATCH, StableConventions
-from otel_fastpath.db.queries.parameters import tell_slow
+from otel_fastpath.db.queries.parameters import put_slow
 from otel_fastpath.metrics.bind import bind
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.cache import SharedCache, keep
@@ -106,7 +106,7 @@ class Active:
         self.is_curious = self.reads_parameters or self.comments
         # See `ConnectionPlan`.
         self.slow = options.slow or 0.0
-        self.tell_slow = tell_slow
+        self.put_slow = put_slow
         self.repeats: repeats.User | None = None
         self.count: Callable[[Any, str], None] | None = None
         if options.repeats is not None:

@@ -13,6 +13,7 @@ from _thread import LockType
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry.sdk.metrics import _internal as _metrics
 from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
 from opentelemetry.sdk.metrics._internal import aggregation as _aggregations
 from opentelemetry.sdk.metrics._internal.exemplar import (
@@ -34,7 +35,7 @@ from otel_fastpath.metrics.known_types import unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
-from otel_fastpath.patching.stock import has_own, is_unreplaced, own_methods, unreplaced
+from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +94,11 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
     },
 }
 _OWN: Final = own_methods(_METHODS)
+# What newer releases ask for each measurement.
+_ASKED: Final = own_methods(
+    {kind: ("_is_enabled",) for kind in _SIGNED if hasattr(kind, "_is_enabled")}
+    | ({_metrics._ProxyMeterConfig: ("is_enabled",)} if hasattr(_metrics, "_ProxyMeterConfig") else {})
+)
 _bucket: Final = Facts(unreplaced(ExemplarBucket, name) for name in _METHODS[ExemplarBucket])
 _BUCKET_FACTORY: Any = ExemplarBucket
 # A recorder may keep `_LEAST` sets of attributes, and `_EACH` more for each set that stock keeps: several map to the
@@ -160,10 +166,9 @@ class InstrumentPlanner:
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
         if type(instrument) not in _SIGNED or type(consumer) is not SynchronousMeasurementConsumer:
             return None
-        config = getattr(instrument, "_meter_config", None)
-        for owner, name in ((instrument, "_is_enabled"), (config, "is_enabled")):
-            # Newer releases ask these for each measurement.
-            if hasattr(owner, name) and not is_unreplaced(type(owner), name):
+        if _ASKED:
+            config = getattr(instrument, "_meter_config", None)
+            if not has_own(instrument, _ASKED) or (type(config) in _ASKED and not has_own(config, _ASKED)):
                 return None
         recorder = self._basic(instrument, consumer)
         for each in recorder.storages.values():

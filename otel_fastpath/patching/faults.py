@@ -188,7 +188,7 @@ def _is_of_others(error: BaseException) -> bool:
 def report(place: str, error: BaseException) -> None:
     """Count a fault, and log the first one of each place and type of exception."""
     is_fault = not _is_of_others(error)
-    _tell(_counts if is_fault else _counts_of_others, _FAULT if is_fault else _ERROR_OF_OTHERS, place, error)
+    _count_and_log(_counts if is_fault else _counts_of_others, _FAULT if is_fault else _ERROR_OF_OTHERS, place, error)
 
 
 def report_any(place: str, error: BaseException) -> None:
@@ -196,10 +196,10 @@ def report_any(place: str, error: BaseException) -> None:
     if ours(error):
         report(place, error)
     else:
-        _tell(_counts_of_others, _ERROR_OF_OTHERS, place, error)
+        _count_and_log(_counts_of_others, _ERROR_OF_OTHERS, place, error)
 
 
-def _tell(counts: Tally, message: str, place: str, error: BaseException) -> None:
+def _count_and_log(counts: Tally, message: str, place: str, error: BaseException) -> None:
     try:
         kind = type(error)
         is_first = counts.add(place)

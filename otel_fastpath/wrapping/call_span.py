@@ -234,7 +234,7 @@ class QueryCall(Call):
         self.is_timed = False
         try:
             if perf_counter() - self.began >= self.connection_plan.slow:
-                self.connection_plan.active.tell_slow(self.span, self.parameters)
+                self.connection_plan.active.put_slow(self.span, self.parameters)
         except BaseException as fault:
             absorb_during(_END, self, fault)
 
@@ -379,10 +379,9 @@ def open_query(call: Any, connection_plan: Any, plan: Any, kind: Any, start_ns: 
         return False
     series = metered(connection_plan.has_meter, plan.series)
     call.connection_plan, call.plan, call.kind = connection_plan, plan, kind
-    call._telemetry, call._is_ours = connection_plan.telemetry, True
-    call.span = span = start_if_kept(
-        connection_plan.tracer, connection_plan.telemetry.kind, plan.name, plan.attributes, start_ns
-    )
+    call._telemetry = telemetry = connection_plan.telemetry
+    call._is_ours = True
+    call.span = span = start_if_kept(connection_plan.tracer, telemetry.kind, plan.name, plan.attributes, start_ns)
     if span is None:
         call._is_ours = False
         if series is None:

@@ -11,10 +11,10 @@ from otel_fastpath.trace.context import kept_spans
 @functools.cache
 def watch() -> None:
     """Tell it now, and whenever that changes; to be called where code that uses `starting` is set up."""
-    kept_spans.listen(_tell)
+    kept_spans.listen(_watch)
 
 
-def _tell(starter: kept_spans.TracerPatch) -> None:
+def _watch(starter: kept_spans.TracerPatch) -> None:
     if starter.core:
         starting = hot.wrapping_starting
         starting.watch_tracer(starter.tracer_class, starter.start_span, starter.spans)

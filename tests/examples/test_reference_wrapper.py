@@ -33,7 +33,7 @@ OWN = {
     "failure": (conventions, "failure"),
     "read": (conventions, "read"),
     "plan": (query_plans.QueryPlans, "plan"),
-    "tell": (db_parameters, "tell"),
+    "tell": (db_parameters, "put_parameters"),
     "begin": (db_parameters, "has_any"),
     "metric": (calls.CallDurations, "record_failed"),
 }

@@ -76,7 +76,7 @@ def _look(call: Any, args: Any, kwargs: Any) -> None:
         return
     parameters = statements.parameters_of(args, kwargs)
     if active.reads_parameters and isinstance(parameters, (list, tuple, dict)):
-        query_parameters.tell(call, call.connection_plan, parameters, None)
+        query_parameters.put_parameters(call, call.connection_plan, parameters, None)
 
 
 def make_prepare(original: Any) -> Any:

@@ -47,7 +47,7 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
                 batch = statements.of_batch(statement, session.cluster._prepared_statements)
                 has_begun = _open(call, connection_plan, connection_plan.plans.of_batch(batch))
                 if has_begun and call.recording:
-                    query_parameters.tell(call, connection_plan, None, batch.size)
+                    query_parameters.put_parameters(call, connection_plan, None, batch.size)
                 return has_begun
             reader = statements.of_any
         text, has = reader(statement, args[2] if len(args) > _BEFORE_PARAMETERS else kwargs.get("parameters"))
@@ -148,7 +148,7 @@ def end_with_error(future: Any, error: Any) -> None:
 
 def _end_succeeded(call: Any, future: Any, response: Any) -> None:
     try:
-        _tell(call, future)
+        _put_end(call, future)
         # A list, unless the row factory of the application makes something else.
         if type(response) is list and (call.plan.rows is not None or call.connection_plan.active.options.rows):
             call.record_rows(len(response))
@@ -159,12 +159,12 @@ def _end_succeeded(call: Any, future: Any, response: Any) -> None:
 def end_failed(call: Any, future: Any, error: Any) -> None:
     """End a call that was taken from its future, with an exception."""
     try:
-        _tell(call, future)
+        _put_end(call, future)
     finally:
         call.end_failed(error)
 
 
-def _tell(call: Any, future: Any) -> None:
+def _put_end(call: Any, future: Any) -> None:
     """Tell what is known at the end of a request."""
     if call.recording and not call.connection_plan.active.is_same:
         call.span.set_attributes(_end_of(call, future))

@@ -28,7 +28,7 @@ cdef _end_succeeded(object call, object future, object response)
 
 cpdef end_failed(object call, object future, object error)
 
-cdef _tell(object call, object future)
+cdef _put_end(object call, object future)
 
 @cython.locals(found=tuple, held=dict)
 cdef _end_of(object call, object future)

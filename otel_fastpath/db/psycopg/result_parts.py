@@ -74,7 +74,7 @@ def of_trip(args: Any, _kwargs: Any) -> Opening:
     return connection_plan, connection_plan.plans.plan(text, CURSOR, has_arguments), None, None, None
 
 
-def _tell_rows(call: Any, result: Any) -> None:
+def _record_rows(call: Any, result: Any) -> None:
     if isinstance(result, list):
         call.record_rows(len(result))
 
@@ -109,7 +109,7 @@ def _around_generator(opener: Opener, original: Any, *, leaves: bool) -> Any:
             if leaves:
                 _leave(call)
             result = yield from original(*args, **kwargs)
-            call_guarded_during(call, DATABASE.place, _tell_rows, call, result)
+            call_guarded_during(call, DATABASE.place, _record_rows, call, result)
             call.done(result)
         except BaseException as error:
             try:

@@ -49,7 +49,7 @@ _CONTAINERS: Final[dict[Any, str]] = {list: "[]", tuple: "()", dict: "{}", set: 
 _KNOWN: Final[tuple[Any, ...]] = (*_CUT, *_WHOLE, *_CONTAINERS)
 
 
-def tell_slow(span: Any, parameters: Any) -> None:
+def put_slow(span: Any, parameters: Any) -> None:
     """Set the attributes of a slow query."""
     span.set_attributes({SLOW: True, **attributes_of(parameters)})
 
@@ -71,7 +71,7 @@ def attributes_of(parameters: Any) -> dict[str, str]:
     return {f"db.query.parameter.{text_of(key)[:_LONGEST_NAME]}": text_of(value) for key, value in given}
 
 
-def tell(call: Any, connection_plan: Any, parameters: Any, size: int | None) -> None:
+def put_parameters(call: Any, connection_plan: Any, parameters: Any, size: int | None) -> None:
     """Set a recording query's attributes for its batch size and, if that option is set, its parameters.
 
     With the option `slow`, the parameters are kept until the query ends.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Commands that need attributes beyond those in the plan; the second two only for stock's.
 _PROCEDURES: Final = frozenset({"EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"})
-_TOLD_MORE: Final = _PROCEDURES | {"FT.CREATE", "FT.SEARCH"}
+_WITH_MORE_ATTRIBUTES: Final = _PROCEDURES | {"FT.CREATE", "FT.SEARCH"}
 _PIPELINES: Final = frozenset({stock_telemetry.PIPELINE, stock_telemetry.ASYNC_PIPELINE})
 # The client, the command and the first of its arguments.
 _WITH_ARGUMENT: Final = 3
@@ -141,11 +141,11 @@ def around(method: str, holder_of: Holder, original: Any) -> Any:
             if not entrance.enter(call, args, kwargs):
                 host = _otherwise(method, args, original) if call.has_more else original
                 return host(*args, **kwargs)
-            is_told_more = DATABASE.is_curious or (not is_pipeline and args[1] in _TOLD_MORE)
-            if is_told_more:
+            has_more_attributes = DATABASE.is_curious or (not is_pipeline and args[1] in _WITH_MORE_ATTRIBUTES)
+            if has_more_attributes:
                 call_guarded_during(call, DATABASE.place, _request, method, call, args, kwargs)
             result = original(*args, **kwargs)
-            if is_told_more:
+            if has_more_attributes:
                 call_guarded_during(call, DATABASE.place, _response, method, call, args, result)
             call.done(result)
         except BaseException as error:
@@ -174,11 +174,11 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
             if not entrance.enter(call, args, kwargs):
                 host = _otherwise(method, args, original) if call.has_more else original
                 return await host(*args, **kwargs)
-            is_told_more = DATABASE.is_curious or (not is_pipeline and args[1] in _TOLD_MORE)
-            if is_told_more:
+            has_more_attributes = DATABASE.is_curious or (not is_pipeline and args[1] in _WITH_MORE_ATTRIBUTES)
+            if has_more_attributes:
                 call_guarded_during(call, DATABASE.place, _request, method, call, args, kwargs)
             result = await original(*args, **kwargs)
-            if is_told_more:
+            if has_more_attributes:
                 call_guarded_during(call, DATABASE.place, _response, method, call, args, result)
             call.done(result)
         except BaseException as error:

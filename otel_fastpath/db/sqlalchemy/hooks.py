@@ -67,12 +67,12 @@ class ByEngineOpener:
         active = DATABASE.active
         if active is None or self._is_suppressed() or active.replacements.exist():
             return False
-        if active.options.drivers and self._leaves_to_drivers and is_told_by_driver(args[0]):
+        if active.options.drivers and self._leaves_to_drivers and is_recorded_by_driver(args[0]):
             return False
         connection_plan, plan, parameters, size, context = self._opener(args, kwargs)
         has_begun: bool = connection_plan is not None and self._open(call, connection_plan, plan, None)
         if has_begun and (size is not None or DATABASE.is_curious):
-            call_guarded_during(call, DATABASE.place, _tell, call, args[0], parameters, size, context)
+            call_guarded_during(call, DATABASE.place, _put_parameters, call, args[0], parameters, size, context)
         return has_begun
 
 
@@ -100,7 +100,7 @@ def around_end(command: str, original: Any) -> Any:
     """Wrap a method that ends a transaction, with "COMMIT" or "ROLLBACK"."""
 
     def make(active: Any) -> Any:
-        is_told = is_told_by_driver if active.options.drivers else None
+        is_told = is_recorded_by_driver if active.options.drivers else None
         return hot.db_outer.Transactions(active, DATABASE, LINK, command, is_told).enter
 
     return _wrapped(DATABASE.entrance(command, make), original)
@@ -147,7 +147,7 @@ def _listen(active: Any, held: Any) -> None:
         active.convention.listen(engine, lambda: DATABASE.active is active and active.replacements.exist(), known)
 
 
-def is_told_by_driver(held: Any) -> bool:
+def is_recorded_by_driver(held: Any) -> bool:
     """Whether the driver of a connection or an engine has a wrapper of ours that is on."""
     return _has_our_driver(held.dialect)
 
@@ -168,9 +168,9 @@ def cause(error: BaseException) -> BaseException:
     return original if isinstance(original, BaseException) else error
 
 
-def _tell(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
+def _put_parameters(call: Any, connection: Any, parameters: Any, size: int | None, context: Any) -> None:
     if call.recording:
-        query_parameters.tell(call, call.connection_plan, parameters, size)
+        query_parameters.put_parameters(call, call.connection_plan, parameters, size)
     if context is None or call.plan.is_quiet:
         return
     convention = call.connection_plan.plans.convention

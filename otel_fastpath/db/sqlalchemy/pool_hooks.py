@@ -105,7 +105,7 @@ def make_connect(original: Any) -> Any:
         engine = None if pool is None else pool.engine
         if active is None or engine is None or is_suppressed():
             return None
-        if active.options.drivers and hooks.is_told_by_driver(engine):
+        if active.options.drivers and hooks.is_recorded_by_driver(engine):
             return pool
         connection_plan = (
             DATABASE.new_connection_plan(engine) if active.replacements.exist() else DATABASE.connection_plan(engine)

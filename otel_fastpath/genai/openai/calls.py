@@ -188,7 +188,7 @@ class OpenAICall:
         try:
             self.leave()
             if not self.is_quiet:
-                self._tell(error, message)
+                self._record_outcome(error, message)
         except BaseException as fault:
             self._end_after(fault)
             return
@@ -208,7 +208,7 @@ class OpenAICall:
             end_span(self.span, _END)
         self._is_open = False
 
-    def _tell(self, error: str | None, message: str | None) -> None:
+    def _record_outcome(self, error: str | None, message: str | None) -> None:
         """Record the outcome of the call. Each step is done even if the one before failed."""
         seconds = perf_counter() - self.started
         attributes = self.attributes

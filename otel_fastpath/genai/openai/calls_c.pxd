@@ -40,7 +40,7 @@ cdef class OpenAICall:
     cpdef abandon(self)
     cpdef end(self, object error=*, object message=*)
     @cython.locals(seconds=double, target=Target, calls=PreparedCalls, attributes=dict)
-    cdef _tell(self, object error, object message)
+    cdef _record_outcome(self, object error, object message)
     cdef _end_after(self, object fault)
     cdef _end_span(self)
     cdef _describe(self, object error, object message)

@@ -166,12 +166,12 @@ class FlaskRequest(ServerRequest):
             self.is_traced = request is not None and (exclusions is None or not _is_excluded(exclusions, request))
             if self.is_traced:
                 span = request.environ.get(_SPAN)
-                self._tell(request, span, status, response_headers)
+                self._put_response(request, span, status, response_headers)
         except Exception as fault:
             faults.absorb_any(_PLACE, fault)
         return span
 
-    def _tell(self, request: Any, span: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
+    def _put_response(self, request: Any, span: Any, status: str, response_headers: list[tuple[str, str]]) -> None:
         rule = request.url_rule
         self.route = rule.rule if rule else None
         propagator = propagators._RESPONSE_PROPAGATOR
@@ -231,14 +231,14 @@ class BeforeRequest:
             environ = request.environ  # type: ignore[union-attr]  # otherwise, nothing has begun
             if self._hook:
                 self._hook(activation.span, environ)
-            self._tell(activation.span, environ, attributes)
+            self._put_request_headers(activation.span, environ, attributes)
             self._activate(request, environ, activation)
         except BaseException:
             activation.leave(None)
             raise
         return None
 
-    def _tell(self, span: Any, environ: dict[str, Any], attributes: dict[str, Any]) -> None:
+    def _put_request_headers(self, span: Any, environ: dict[str, Any], attributes: dict[str, Any]) -> None:
         """Put captured headers on the span."""
         try:
             # The hook may have set others.

@@ -29,7 +29,7 @@ cdef class FlaskRequest(ServerRequest):
     cpdef serve(self)
     cpdef record(self, double seconds)
     cpdef answer(self, object status, object response_headers)
-    cdef _tell(self, object request, object span, object status, object response_headers)
+    cdef _put_response(self, object request, object span, object status, object response_headers)
 
 cdef class BeforeRequest:
     cdef object _comments
@@ -41,7 +41,7 @@ cdef class BeforeRequest:
     cdef object _twin
     @cython.locals(shape=EnvironShape, attributes=dict)
     cdef dict _start_span(self, object request, dict environ, Activation activation)
-    cdef _tell(self, object span, dict environ, dict attributes)
+    cdef _put_request_headers(self, object span, dict environ, dict attributes)
     cdef _activate(self, object request, dict environ, Activation activation)
     cdef dict _commented(self, object request)
 

@@ -35,7 +35,7 @@ listeners: list[Callable[[TracerPatch], object]] = []
 def listen(listener: Callable[[TracerPatch], object]) -> None:
     """Call the listener with the starter now, and whenever the starter changes."""
     listeners.append(listener)
-    _tell(listener)
+    _notify(listener)
 
 
 def put(starter: TracerPatch) -> None:
@@ -43,10 +43,10 @@ def put(starter: TracerPatch) -> None:
     global _starter
     _starter = starter
     for listener in tuple(listeners):
-        _tell(listener)
+        _notify(listener)
 
 
-def _tell(listener: Callable[[TracerPatch], object]) -> None:
+def _notify(listener: Callable[[TracerPatch], object]) -> None:
     while True:
         starter = _starter
         listener(starter)

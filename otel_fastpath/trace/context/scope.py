@@ -175,7 +175,7 @@ class Scope:
                 detach(self._token)  # type: ignore[arg-type]  # set when it was entered
                 self._token = None
                 if kind is not None:
-                    self._tell(kind if error is None else error)
+                    self._record_error(kind if error is None else error)
                 span = self._span
                 # Spans of these two types record nothing, and their `end` does nothing.
                 if self._end_on_exit and not isinstance(span, Dropped) and type(span) is not NonRecordingSpan:
@@ -201,7 +201,7 @@ class Scope:
         if self._end_on_exit and self._span is not None and self._span.is_recording():
             self._span.end()
 
-    def _tell(self, error: object) -> None:
+    def _record_error(self, error: object) -> None:
         """Record what was raised, and set the status."""
         span = self._span
         # Only what inherits Exception: opentelemetry-python issue 4484.

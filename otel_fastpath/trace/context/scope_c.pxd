@@ -33,7 +33,7 @@ cdef class Scope:
     cdef _start_span(self)
     cdef _start_as_stock(self)
     cdef _leave_as_stock(self)
-    cdef _tell(self, object error)
+    cdef _record_error(self, object error)
 
 cdef class OpenScope(Scope):
     pass

@@ -157,7 +157,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "connection plan": (database.Database, "connection_plan"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_parameters, "tell"),
+        "tell": (db_parameters, "put_parameters"),
         "rows": (calls.CallDurations, "record_failed"),
         "comment": (comments, "add_comment"),
         "server": (query_plans, "server_of"),

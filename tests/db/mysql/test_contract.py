@@ -62,7 +62,7 @@ class TestContract(Errors, Outcome, Takeover):
         "connection plan": (database.Database, "connection_plan"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_parameters, "tell"),
+        "tell": (db_parameters, "put_parameters"),
         "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

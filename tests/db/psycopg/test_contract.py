@@ -177,7 +177,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "new connection plan": (database.Database, "new_connection_plan"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_parameters, "tell"),
+        "tell": (db_parameters, "put_parameters"),
         "rows": (pipelines, "rows_of"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

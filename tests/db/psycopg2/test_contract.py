@@ -192,7 +192,7 @@ class TestContract(Errors, Outcome, StockCommenter, Takeover, Transparency):
         "new connection plan": (database.Database, "new_connection_plan"),
         "read": (conventions, "read"),
         "plan": (dbapi_plans.Plans, "plan"),
-        "tell": (db_parameters, "tell"),
+        "tell": (db_parameters, "put_parameters"),
         "rows": (cursors, "count"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),

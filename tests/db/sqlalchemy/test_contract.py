@@ -35,7 +35,7 @@ class TestContract(Outcome, Takeover):
         "read": (conventions, "read"),
         "plan": (engines.EnginePlans, "plan"),
         "special": (engines.EnginePlans, "special"),
-        "tell": (db_parameters, "tell"),
+        "tell": (db_parameters, "put_parameters"),
         "cause": (hooks, "cause"),
         "count": (hooks, "_count"),
         "failure": (calls.CallDurations, "record_failed"),

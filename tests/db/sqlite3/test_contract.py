@@ -81,7 +81,7 @@ class TestContract(Errors, Outcome, Takeover, Transparency):
         "connection plan": (database.Database, "connection_plan"),
         "read": (conventions, "read"),
         "plan": (query_plans.Plans, "plan"),
-        "tell": (db_parameters, "tell"),
+        "tell": (db_parameters, "put_parameters"),
         "series": (calls.CallDurations, "record_failed"),
         "comment": (comments, "comment"),
     }

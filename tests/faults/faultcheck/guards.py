@@ -104,11 +104,7 @@ _HOLDERS = {
     **dict.fromkeys(("database", "_database", "DATABASE"), (("db/database.py", "Database"),)),
     # See `Database.entrance`.
     "entrance": (
-        ("db/entering.py", "Commands"),
-        ("db/entering.py", "Connections"),
-        ("db/entering.py", "Cursors"),
-        ("db/entering.py", "Openings"),
-        ("db/entering.py", "QueryMaker"),
+        *(("db/entering.py", kind) for kind in ("Commands", "Connections", "Cursors", "Openings", "QueryMaker")),
         ("db/outer.py", "Statements"),
         ("db/outer.py", "Transactions"),
         ("db/sqlalchemy/hooks.py", "ByEngineOpener"),

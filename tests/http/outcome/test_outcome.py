@@ -192,7 +192,7 @@ OWN = (
     "servers.parents.remote",
     "scopes.attach",
     "wsgi.middleware.Body.__init__",
-    "flask.hooks.FlaskRequest._tell",
+    "flask.hooks.FlaskRequest._put_response",
     "flask.hooks.Activation",
     "django.middleware.DjangoRequest._put_response",
     "aiohttp_server.requests.InstrumentationPlan.request",

@@ -78,7 +78,7 @@ class RealtimeConnection:
         self._context = trace.set_span_in_context(self._span)
 
     @property
-    def is_told(self) -> bool:
+    def is_recorded(self) -> bool:
         """Whether the session is recorded in any way."""
         telemetry = self._telemetry
         histogram: Any = telemetry.histograms[0]
@@ -142,7 +142,7 @@ class RealtimeConnection:
             return
         try:
             self.is_over = True
-            self._tell(error, failure)
+            self._record_outcome(error, failure)
         finally:
             try:
                 self._call.end()
@@ -151,7 +151,7 @@ class RealtimeConnection:
                 self._call.end()
                 drop_finalizer(self, RealtimeConnection)
 
-    def _tell(self, error: BaseException | None, failure: events.Failure | None) -> None:
+    def _record_outcome(self, error: BaseException | None, failure: events.Failure | None) -> None:
         """Restore the context, and record all but the end."""
         self.leave()
         error, self._lost = error or self._lost, None

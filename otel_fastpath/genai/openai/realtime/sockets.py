@@ -131,7 +131,7 @@ def _try_follow(
     session: RealtimeConnection, connection: Any, methods: Callable[[Followed, Any], dict[str, Any]]
 ) -> bool:
     """Follow a connection, if its session is recorded."""
-    if not session.is_told:
+    if not session.is_recorded:
         return False
     followed = Followed(session, connection)
     parse = connection.parse_event
