@@ -320,7 +320,8 @@ class Teardown:
             environ = flask.request.environ
             activation = environ.pop(_ACTIVATION, None)
             environ.pop(_TOKEN, None)
-            if isinstance(activation, Activation):
+            # Not by its class: that question may be what failed.
+            if hasattr(activation, "leave"):
                 activation.leave(exc)
             elif activation is not None:
                 environ[_ACTIVATION] = activation
