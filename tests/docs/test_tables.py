@@ -102,7 +102,9 @@ def test_the_telemetry_that_full_adds_is_what_is_made():
     assert text == telemetry_page.page(text)
     same = {row[1] for row in telemetry_page.metrics_rows() if row[-1] == "yes"}
     assert {name.partition(".")[0] for name in same} == {"`gen_ai"}
-    assert "| exception counters | `cpython.exceptions` |" in text
+    own = [metric for feature in FEATURES for metric in feature.metrics()]
+    assert own
+    assert all(f"| {metric.part} | `{metric.name}` |" in text for metric in own)
 
 
 def test_the_names_of_hot_modules_are_those_of_the_tree():

@@ -291,7 +291,7 @@ print(*ours, sep="\\n")
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     loaded = result.stdout.splitlines()
 
-    for feature in ("otlp", "exceptions", "metrics", "logs"):
+    for feature in {each.name for each in FEATURES} & {"otlp", "exceptions", "metrics", "logs"}:
         in_feature = [name for name in loaded if name.startswith(f"otel_fastpath.{feature}")]
         assert in_feature == [f"otel_fastpath.{feature}", f"otel_fastpath.{feature}.register"], feature
     of_libraries = [name for name in loaded if re.match(r"otel_fastpath\.(db|genai|http|tools|wrapping)\b", name)]
