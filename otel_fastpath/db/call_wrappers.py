@@ -216,24 +216,15 @@ def _around_async(database: Database, entrance: Any, original: Any, apply: Any, 
 def look(database: Database, call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Apply the options: set parameters as attributes, add the trace context as a comment."""
     if call.recording:
-        call_guarded_during(
-            call,
-            database.place,
-            query_parameters.put_parameters,
-            call,
-            call.connection_plan,
-            args[_BEFORE_PARAMETERS:],
-            None,
-        )
+        put, given = query_parameters.put_parameters, args[_BEFORE_PARAMETERS:]
+        call_guarded_during(call, database.place, put, call, call.connection_plan, given, None)
     return call_guarded_during(call, database.place, _commented, call, args, kwargs) or (args, kwargs)
 
 
 def _commented(call: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    return (
-        comments.add_comment(args, kwargs, _TEXT_NAMES)
-        if call.connection_plan.active.options.sqlcommenter
-        else (args, kwargs)
-    )
+    if not call.connection_plan.active.options.sqlcommenter:
+        return args, kwargs
+    return comments.add_comment(args, kwargs, _TEXT_NAMES)
 
 
 def around(database: Database, opener: Opener, rows: Rows, original: Any) -> Any:

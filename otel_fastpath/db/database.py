@@ -294,11 +294,9 @@ class Database:
             connection_plan = self._connection_plan_of(connection)
         except AttributeError:
             connection_plan = None
-        return (
-            self.new_connection_plan(connection)
-            if connection_plan is None or connection_plan.active is not self.active
-            else connection_plan
-        )
+        if connection_plan is None or connection_plan.active is not self.active:
+            return self.new_connection_plan(connection)
+        return connection_plan
 
     def kept_connection_plan(self, held: Any) -> Any:
         """The stored connection plan of the object that a method is called on; None if there is none."""
@@ -311,9 +309,8 @@ class Database:
         """Make the connection plan of a connection, and store it there."""
         if self.active is None:
             raise RuntimeError(f"the {self.name} wrapper is not set up")
-        connection_plan = self.active.connection_plan(
-            self.active.plans_of(self._server(connection), self._own(connection))
-        )
+        plans = self.active.plans_of(self._server(connection), self._own(connection))
+        connection_plan = self.active.connection_plan(plans)
         keeper = connection if self._keeper is None else getattr(connection, self._keeper, None)
         # A closed connection may no longer have this object.
         if keeper is not None:

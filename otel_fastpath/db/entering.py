@@ -272,23 +272,11 @@ class Openings:
             connection_plan, plan, start_ns, parameters, size = opening
             if plan is not None:
                 has_begun = not is_suppressed() and open_query(call, connection_plan, plan, 0, start_ns)
-                if (
-                    has_begun
-                    and call.recording
-                    and (
-                        size is not None
-                        or (connection_plan.active.reads_parameters and query_parameters.has_any(parameters))
-                    )
-                ):
-                    call_guarded_during(
-                        call,
-                        self._database.place,
-                        query_parameters.put_parameters,
-                        call,
-                        connection_plan,
-                        parameters,
-                        size,
-                    )
+                if has_begun and call.recording:
+                    reads = connection_plan.active.reads_parameters
+                    if size is not None or (reads and query_parameters.has_any(parameters)):
+                        put = query_parameters.put_parameters
+                        call_guarded_during(call, self._database.place, put, call, connection_plan, parameters, size)
                 return has_begun and (not self._is_curious or _leave_more(call))
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)

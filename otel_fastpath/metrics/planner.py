@@ -66,10 +66,7 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
     _matches._ViewInstrumentMatch: ("consume_measurement",),
     **dict.fromkeys(_FILTERS, ("should_sample",)),
     **dict.fromkeys((*_KINDS, _aggregations._DropAggregation), ("aggregate", "_sample_exemplar")),
-    _aggregations._ExplicitBucketHistogramAggregation: (
-        *("aggregate", "_sample_exemplar"),
-        "_get_empty_bucket_counts",
-    ),
+    _aggregations._ExplicitBucketHistogramAggregation: ("aggregate", "_sample_exemplar", "_get_empty_bucket_counts"),
     **dict.fromkeys(_RESERVOIRS, ("offer", "_find_bucket_index")),
     ExemplarBucket: ("offer", "collect"),
 }

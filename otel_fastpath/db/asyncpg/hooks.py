@@ -12,7 +12,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db import call_wrappers
-from otel_fastpath.db.asyncpg.query_plans import DATABASE, LINK
+from otel_fastpath.db.asyncpg.query_plans import CONNECTION_PLAN, DATABASE
 from otel_fastpath.db.conventions import CURSOR, PREPARE
 from otel_fastpath.patching.outcome import call_guarded
 
@@ -130,7 +130,7 @@ def on_prepare(original: Any) -> Any:
 
 def _unwatched(protocol: Any) -> Any:
     """The connection plan of a connection that has no call in progress, and the time; else None."""
-    connection_plan = getattr(protocol, LINK, None)
+    connection_plan = getattr(protocol, CONNECTION_PLAN, None)
     is_watched = (
         connection_plan is None or connection_plan.call is not None or connection_plan.active is not DATABASE.active
     )

@@ -15,7 +15,7 @@ from otel_fastpath.db.options import options_with
 from otel_fastpath.db.server_attributes import POSTGRESQL, Server
 from otel_fastpath.patching import faults
 
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 COPY: Final = "COPY "
 _SILENT: Final = frozenset({PREPARE, COPY})
 # A query that asyncpg itself makes, in Transaction.start.
@@ -78,7 +78,7 @@ DATABASE: Final = Database(
     # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: held if hasattr(held, "_protocol") else held._connection,
-    connection_plan=f"_protocol.{LINK}",
+    connection_plan=f"_protocol.{CONNECTION_PLAN}",
     # Spans: waiting for a connection of a pool, and the query that resets a connection when it returns to its pool.
     options=options_with("acquire", "reset"),
     stock=StockConventions,

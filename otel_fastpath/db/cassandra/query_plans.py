@@ -15,7 +15,7 @@ from otel_fastpath.db.server_attributes import Server, System
 
 CASSANDRA: Final = System("cassandra", 9042)
 # The hot module of requests.
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 # Attributes of a future: its call in progress; its result or exception; the plan, for its further pages; the number of
 # speculative executions; the number of retries before this page.
 CALL: Final = "_otel_fastpath_call"
@@ -151,7 +151,7 @@ DATABASE: Final = Database(
     "cassandra",
     server_of,
     status_code=status_code,
-    connection_plan=LINK,
+    connection_plan=CONNECTION_PLAN,
     # CQL has no transactions.
     options=options_with(common=("no-metrics", "parameters", "rows")),
     stock=StockConventions,

@@ -12,7 +12,7 @@ from typing import Any
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.db.cassandra import statements
-from otel_fastpath.db.cassandra.query_plans import CALL, DATABASE, LINK, OUTCOME, PLAN, RETRIES, SPECULATIVE
+from otel_fastpath.db.cassandra.query_plans import CALL, CONNECTION_PLAN, DATABASE, OUTCOME, PLAN, RETRIES, SPECULATIVE
 from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.patching import faults
 from otel_fastpath.wrapping.call_span import ConnectionPlan, open_query
@@ -31,7 +31,7 @@ def enter(call: Any, args: Any, kwargs: Any) -> bool:
         if active is None:
             return False
         session = args[0]
-        found = getattr(session, LINK, None)
+        found = getattr(session, CONNECTION_PLAN, None)
         connection_plan = found if type(found) is ConnectionPlan else DATABASE.new_connection_plan(session)
         if (
             connection_plan.active is not active
@@ -79,7 +79,7 @@ def enter_page(call: Any, args: Any, _kwargs: Any) -> bool:
         if active is None or not future._paging_state:
             return False
         session, held = future.session, future.__dict__
-        found = getattr(session, LINK, None)
+        found = getattr(session, CONNECTION_PLAN, None)
         connection_plan = found if type(found) is ConnectionPlan else DATABASE.new_connection_plan(session)
         plan = held.get(PLAN)
         if connection_plan.active is not active:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from otel_fastpath.wrapping.library import Library
 
 MYSQL: Final = System("mysql", 3306)
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 # There, double quotes can enclose a value, and a backslash can escape a quote: the reader of texts would take values
 # for names.
 _AMBIGUOUS: Final = frozenset('"\\#`')
@@ -62,7 +62,7 @@ def database(name: str, module: str, server: Callable[[Any], Server], **own: Any
         server,
         status_code=status_code,
         connection=lambda held: getattr(held, "connection", held),
-        connection_plan=LINK,
+        connection_plan=CONNECTION_PLAN,
         stock=lambda setup: MysqlConventions(setup, name, module, stock_telemetry.COMMENTER),
         make_plans=MysqlPlans,
         **own,
@@ -72,7 +72,7 @@ def database(name: str, module: str, server: Callable[[Any], Server], **own: Any
 def driver(wrapped: Database) -> Driver:
     """The cursors of PyMySQL or mysqlclient."""
     # A batch is sent as one query only if nothing follows the values.
-    return Driver(wrapped, LINK, "query", "args", "args", commented=_commented, comments_batches=False)
+    return Driver(wrapped, CONNECTION_PLAN, "query", "args", "args", commented=_commented, comments_batches=False)
 
 
 def patches(wrapped: Database, cursor: str, connection: str, requires: str) -> tuple[Patch, ...]:

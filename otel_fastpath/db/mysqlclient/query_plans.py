@@ -25,7 +25,7 @@ def store_server(_none: None, args: Any, kwargs: Any, _start_ns: int) -> Server:
     connection, server = args[0], meant(args, kwargs)
     setattr(connection, _SERVER, server)
     # What its `__init__` has executed was executed without it.
-    setattr(connection, mysql.LINK, None)
+    setattr(connection, mysql.CONNECTION_PLAN, None)
     return server
 
 

@@ -12,7 +12,7 @@ from otel_fastpath.db.libpq import server_of
 from otel_fastpath.db.options import options_with
 from otel_fastpath.db.psycopg import texts
 
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 
 
 class Plans(dbapi_plans.Plans):
@@ -37,10 +37,12 @@ DATABASE: Final = Database(
     # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "sqlstate", None),
     connection=lambda held: getattr(held, "_conn", held),
-    connection_plan=LINK,
+    connection_plan=CONNECTION_PLAN,
     # Spans: waiting for a connection of a pool, and the empty query by which a pool checks a connection.
     options=options_with("acquire", "check"),
     stock=lambda setup: StockConventions(setup, "psycopg"),
     make_plans=Plans,
 )
-DRIVER: Final = Driver(DATABASE, LINK, "query", "params", "params_seq", _text_of, texts.add_comment, connection="_conn")
+DRIVER: Final = Driver(
+    DATABASE, CONNECTION_PLAN, "query", "params", "params_seq", _text_of, texts.add_comment, connection="_conn"
+)

@@ -14,7 +14,7 @@ from otel_fastpath.db.connecting import around_connect, begin_connect
 from otel_fastpath.db.derived import Derived
 from otel_fastpath.db.libpq import server_meant, server_of
 from otel_fastpath.db.psycopg2 import hooks
-from otel_fastpath.db.psycopg2.query_plans import DATABASE, LINK
+from otel_fastpath.db.psycopg2.query_plans import CONNECTION_PLAN, DATABASE
 from otel_fastpath.db.server_attributes import POSTGRESQL, Server
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.wrapping.call import new
@@ -85,7 +85,7 @@ CONNECTIONS: Final = Derived(
         "tpc_begin": _around_command(always("BEGIN")),
         "tpc_prepare": _around_command(always("PREPARE TRANSACTION")),
     },
-    (LINK,),
+    (CONNECTION_PLAN,),
     below=_BELOW,
 )
 ASYNC_CONNECTIONS: Final = Derived(
@@ -94,7 +94,7 @@ ASYNC_CONNECTIONS: Final = Derived(
         "poll": hooks.make_poll,
         "close": hooks.make_close,
     },
-    (LINK, hooks.PENDING),
+    (CONNECTION_PLAN, hooks.PENDING),
     below=_BELOW,
 )
 

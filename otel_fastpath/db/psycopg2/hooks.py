@@ -15,7 +15,7 @@ from otel_fastpath.db.conventions import CURSOR
 from otel_fastpath.db.dbapi import procedures
 from otel_fastpath.db.dbapi.stock_telemetry import is_by_stock
 from otel_fastpath.db.derived import Derived, is_derived
-from otel_fastpath.db.psycopg2.query_plans import DATABASE, DRIVER, LINK
+from otel_fastpath.db.psycopg2.query_plans import CONNECTION_PLAN, DATABASE, DRIVER
 from otel_fastpath.db.queries.parameters import has_any
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
@@ -62,13 +62,13 @@ def _of_declaration(args: Any, kwargs: Any) -> Opening:
     text = DRIVER.text(DRIVER.query_of(args, kwargs), connection_plan, connection)
     parameters = DRIVER.parameters_of(args, kwargs)
     # For the round trips that fetch its rows.
-    setattr(args[0], LINK, (text, has_any(parameters)))
+    setattr(args[0], CONNECTION_PLAN, (text, has_any(parameters)))
     return connection_plan, connection_plan.plans.plan(text, CURSOR, has_any(parameters)), None, parameters, None
 
 
 def _of_trip(args: Any, _kwargs: Any) -> Opening:
     """Open a round trip of a named cursor."""
-    declared = getattr(args[0], LINK, None)
+    declared = getattr(args[0], CONNECTION_PLAN, None)
     if declared is None:
         # It was declared while nothing was instrumented.
         return _beyond(
@@ -311,7 +311,7 @@ NAMED_CURSORS: Final = Derived(
         "scroll": functools.partial(_around_trip, call_wrappers.no_rows),
         "__next__": _around_next,
     },
-    (LINK,),
+    (CONNECTION_PLAN,),
 )
 ASYNC_CURSORS: Final = Derived(
     {

@@ -11,7 +11,7 @@ from otel_fastpath.db.dbapi.stock_telemetry import StockConventions
 from otel_fastpath.db.libpq import server_of
 from otel_fastpath.db.psycopg2 import texts
 
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 
 
 def _text_of(query: Any, connection_plan: Any, connection: Any) -> str:
@@ -24,8 +24,8 @@ DATABASE: Final = Database(
     # PostgreSQL's errors have one.
     status_code=lambda error: getattr(error, "pgcode", None),
     connection=lambda held: getattr(held, "connection", held),
-    connection_plan=LINK,
+    connection_plan=CONNECTION_PLAN,
     stock=lambda setup: StockConventions(setup, "psycopg2"),
     make_plans=dbapi_plans.Plans,
 )
-DRIVER: Final = Driver(DATABASE, LINK, "query", "vars", "vars_list", _text_of, texts.add_comment)
+DRIVER: Final = Driver(DATABASE, CONNECTION_PLAN, "query", "vars", "vars_list", _text_of, texts.add_comment)

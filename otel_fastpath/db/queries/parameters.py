@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The size of a batch whose parameter sets cannot be counted without consuming them.
 UNKNOWN: Final = -1
 # Sizes of batches that are no attribute.
-_NOT_TOLD: Final = frozenset({UNKNOWN, 1})
+_NOT_RECORDED: Final = frozenset({UNKNOWN, 1})
 # The attribute of a slow query.
 SLOW: Final = "otel_fastpath.db.slow"
 _MOST_PARAMETERS: Final = 32
@@ -82,16 +82,13 @@ def put_parameters(call: Any, connection_plan: Any, parameters: Any, size: int |
         parameters: The query's parameters, or a batch's arguments after the text; None: they are not recorded.
         size: The number of parameter sets of a batch, or UNKNOWN; None: it is not a batch.
     """
-    if size is not None and size not in _NOT_TOLD and not connection_plan.active.is_same:
+    if size is not None and size not in _NOT_RECORDED and not connection_plan.active.is_same:
         call.span.set_attribute("db.operation.batch.size", size)
     if call.is_timed and size is None:
         call.parameters = parameters
     if parameters is not None and connection_plan.active.captures:
-        made = (
-            connection_plan.active.convention.parameters
-            if size is None
-            else connection_plan.active.convention.batch_parameters
-        )
+        convention = connection_plan.active.convention
+        made = convention.parameters if size is None else convention.batch_parameters
         call.span.set_attributes(made(parameters))
 
 

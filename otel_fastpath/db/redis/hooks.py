@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.db.conventions import shorten
 from otel_fastpath.db.redis import commands, stock_telemetry
-from otel_fastpath.db.redis.query_plans import DATABASE, LINK
+from otel_fastpath.db.redis.query_plans import CONNECTION_PLAN, DATABASE
 from otel_fastpath.db.redis.stock_telemetry import StockConventions
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
@@ -61,7 +61,7 @@ def _entrance(method: str, holder_of: Holder) -> Entrance:
     if method not in _PIPELINES:
         return DATABASE.entrance(
             (stock_telemetry.COMMAND, holder_of),
-            lambda active: hot.db_entering.Commands(active, DATABASE, holder_of, LINK).enter,
+            lambda active: hot.db_entering.Commands(active, DATABASE, holder_of, CONNECTION_PLAN).enter,
         )
     return DATABASE.entrance(
         (stock_telemetry.PIPELINE, holder_of), lambda active: functools.partial(_enter_pipeline, active, holder_of)
@@ -75,7 +75,7 @@ def _enter_pipeline(active: Any, holder_of: Holder, call: Any, args: Any, _kwarg
         if call.has_more:
             return False
         holder = holder_of(args[0])
-        connection_plan = getattr(holder, LINK, None)
+        connection_plan = getattr(holder, CONNECTION_PLAN, None)
         if connection_plan is None or connection_plan.active is not active:
             connection_plan = DATABASE.new_connection_plan(holder)
         kind, every = _commands(args[0])
@@ -194,7 +194,7 @@ def around_async(method: str, holder_of: Holder, original: Any) -> Any:
 
 
 def _request(method: str, call: Any, args: Any, kwargs: Any) -> None:
-    """Add what is told of a command's arguments, and call the hook that the stock instrumentation was given."""
+    """Record a command's arguments, and call the hook that the stock instrumentation was given."""
     active = call.connection_plan.active
     if not call.recording or method in _PIPELINES:
         return

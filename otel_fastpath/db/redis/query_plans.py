@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from otel_fastpath.wrapping.call import Failure
 
 REDIS: Final = System("redis", 6379)
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 # What the stock instrumentation reads of a pool.
 _READ: Final = ("host", "port", "path", "db")
 _PREFIX: Final = re.compile(r"[A-Z][A-Z0-9_]{1,31}")
@@ -207,7 +207,7 @@ DATABASE: Final = _Redis(
     "redis",
     server_of,
     status_code=status_code,
-    connection_plan=LINK,
+    connection_plan=CONNECTION_PLAN,
     options=options_with(common=("no-metrics", "parameters")),
     stock=StockConventions,
     stable=StableRedisConventions,

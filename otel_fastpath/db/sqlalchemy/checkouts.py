@@ -8,7 +8,7 @@ from typing import Any
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.db import pools as all_pools
 from otel_fastpath.db.sqlalchemy import pools
-from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
+from otel_fastpath.db.sqlalchemy.engines import CONNECTION_PLAN, DATABASE
 from otel_fastpath.db.sqlalchemy.pools import PLACE
 from otel_fastpath.patching import faults
 from otel_fastpath.wrapping.call import new
@@ -20,7 +20,7 @@ def begin(engine: Any, begun: Any) -> None:
         active = DATABASE.active
         if active is None:
             return
-        pool = get_item(engine.pool.__dict__, LINK)
+        pool = get_item(engine.pool.__dict__, CONNECTION_PLAN)
         if pool is None:
             pool = pools.watched(engine)
         begun.append(perf_counter())
@@ -64,7 +64,7 @@ def record_release(record: Any) -> None:
         active = DATABASE.active
         if active is None:
             return
-        pool = get_item(record._ConnectionRecord__pool.__dict__, LINK)
+        pool = get_item(record._ConnectionRecord__pool.__dict__, CONNECTION_PLAN)
         if pool is None:
             return
         metrics = _metrics(active)

@@ -1,6 +1,6 @@
 # C types for the compiled twin of checkouts.py.
 
-cdef str LINK
+cdef str CONNECTION_PLAN
 
 cpdef begin(object engine, list begun)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from otel_fastpath.db.conventions import QueryText
     from otel_fastpath.wrapping.library import Setup
 
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 # SQLAlchemy's names of databases that have another name in the conventions, or a default port.
 _SYSTEMS: Final = {
     "postgresql": POSTGRESQL,
@@ -108,7 +108,7 @@ DATABASE: Final = Database(
     lambda connection: server_of(connection.engine),
     status_code=_status_code,
     # An engine is its own `engine`.
-    connection_plan=f"engine.{LINK}",
+    connection_plan=f"engine.{CONNECTION_PLAN}",
     # Waiting for a connection of a pool is a span; a driver with a wrapper that is on makes the spans.
     options=options_with("acquire", "drivers"),
     stock=StockConventions,

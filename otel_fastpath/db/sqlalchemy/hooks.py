@@ -15,7 +15,7 @@ from otel_fastpath.db.conventions import BATCH
 from otel_fastpath.db.queries import comments
 from otel_fastpath.db.queries import parameters as query_parameters
 from otel_fastpath.db.server_attributes import Server, System
-from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
+from otel_fastpath.db.sqlalchemy.engines import CONNECTION_PLAN, DATABASE
 from otel_fastpath.db.sqlalchemy.stock_telemetry import StockConventions
 from otel_fastpath.patching.outcome import call_guarded, call_guarded_during
 
@@ -91,7 +91,7 @@ def around_execute(original: Any) -> Any:
 
     def make(active: Any) -> Any:
         others = ByEngineOpener(single).enter
-        return hot.db_outer.Statements(active, DATABASE, LINK, others).enter
+        return hot.db_outer.Statements(active, DATABASE, CONNECTION_PLAN, others).enter
 
     return _wrapped(DATABASE.entrance("execute", make), original)
 
@@ -101,7 +101,7 @@ def around_end(command: str, original: Any) -> Any:
 
     def make(active: Any) -> Any:
         is_told = is_recorded_by_driver if active.options.drivers else None
-        return hot.db_outer.Transactions(active, DATABASE, LINK, command, is_told).enter
+        return hot.db_outer.Transactions(active, DATABASE, CONNECTION_PLAN, command, is_told).enter
 
     return _wrapped(DATABASE.entrance(command, make), original)
 
@@ -142,7 +142,7 @@ def _listen(active: Any, held: Any) -> None:
     engine = getattr(held, "engine", None)
     if engine is not None and getattr(engine, _LISTENED, None) is not active:
         setattr(engine, _LISTENED, active)
-        connection_plan = getattr(engine, LINK, None)
+        connection_plan = getattr(engine, CONNECTION_PLAN, None)
         known = connection_plan.plans.own if connection_plan is not None and connection_plan.active is active else None
         active.convention.listen(engine, lambda: DATABASE.active is active and active.replacements.exist(), known)
 
@@ -205,7 +205,7 @@ def _count(call: Any, result: Any) -> None:
 
 
 def _connection_plan_of(connection: Any) -> Any:
-    return hot.db_outer.connection_plan_of(DATABASE.active, DATABASE, LINK, connection)
+    return hot.db_outer.connection_plan_of(DATABASE.active, DATABASE, CONNECTION_PLAN, connection)
 
 
 def single(args: Any, kwargs: Any) -> Opening:
@@ -253,8 +253,8 @@ def ping(args: Any, _kwargs: Any) -> Opening:
     dialect, active = args[0], DATABASE.active
     if not _has_our_driver(dialect):
         return _NOTHING
-    connection_plan = getattr(dialect, LINK, None)
+    connection_plan = getattr(dialect, CONNECTION_PLAN, None)
     if connection_plan is None or connection_plan.active is not active:
         connection_plan = active.connection_plan(active.plans_of(Server(System(dialect.name))))
-        setattr(dialect, LINK, connection_plan)
+        setattr(dialect, CONNECTION_PLAN, connection_plan)
     return connection_plan, connection_plan.plans.quiet, None, None, None

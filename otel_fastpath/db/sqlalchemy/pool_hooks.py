@@ -12,7 +12,7 @@ from typing import Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.db import pools as all_pools
 from otel_fastpath.db.sqlalchemy import hooks, pools
-from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK
+from otel_fastpath.db.sqlalchemy.engines import CONNECTION_PLAN, DATABASE
 from otel_fastpath.db.sqlalchemy.pools import PLACE
 from otel_fastpath.db.sqlalchemy.stock_telemetry import CONNECT, StockConventions
 from otel_fastpath.patching.outcome import call_guarded, never_raises
@@ -101,7 +101,7 @@ def make_connect(original: Any) -> Any:
     def begin(call: Any, record: Any) -> Any:
         """Begin the call, unless there is none; return what is stored of the pool."""
         active = DATABASE.active
-        pool: pools.Watched | None = vars(record._ConnectionRecord__pool).get(LINK)
+        pool: pools.Watched | None = vars(record._ConnectionRecord__pool).get(CONNECTION_PLAN)
         engine = None if pool is None else pool.engine
         if active is None or engine is None or is_suppressed():
             return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.metrics import Observation
 
 from otel_fastpath.db import pools
-from otel_fastpath.db.sqlalchemy.engines import DATABASE, LINK, server_of
+from otel_fastpath.db.sqlalchemy.engines import CONNECTION_PLAN, DATABASE, server_of
 from otel_fastpath.db.sqlalchemy.stock_telemetry import StockConventions
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ _registry: weakref.WeakSet[Watched] = weakref.WeakSet()
 def watched(engine: Any) -> Watched:
     """The stored `Watched` of this engine's pool."""
     pool = engine.pool
-    found: Watched | None = vars(pool).get(LINK)
+    found: Watched | None = vars(pool).get(CONNECTION_PLAN)
     if found is None:
         found = Watched(pool, _owner(engine))
-        setattr(pool, LINK, found)
+        setattr(pool, CONNECTION_PLAN, found)
         _registry.add(found)
     return found
 

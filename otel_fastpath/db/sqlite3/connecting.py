@@ -13,7 +13,7 @@ from otel_fastpath.db import call_wrappers, cursors
 from otel_fastpath.db.call_wrappers import around_command
 from otel_fastpath.db.connecting import around_connect
 from otel_fastpath.db.derived import Derived
-from otel_fastpath.db.sqlite3.query_plans import DATABASE, DRIVER, LINK, NAME, OF_CONNECTION, server_named
+from otel_fastpath.db.sqlite3.query_plans import CONNECTION_PLAN, DATABASE, DRIVER, NAME, OF_CONNECTION, server_named
 from otel_fastpath.patching.outcome import call_guarded
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ CONNECTIONS: Final = Derived(
         "rollback": functools.partial(around_command, DATABASE, functools.partial(_command, "ROLLBACK")),
         "__exit__": functools.partial(around_command, DATABASE, _left),
     },
-    (LINK, NAME),
+    (CONNECTION_PLAN, NAME),
     below=frozenset({"cursor"}),
 )
 
@@ -203,7 +203,7 @@ def _after_connect(connection: Any, args: Any, kwargs: Any, _start_ns: int) -> S
     name = _name(args, kwargs)
     setattr(connection, NAME, name)
     # What its `__init__` has executed was executed without the name.
-    setattr(connection, LINK, None)
+    setattr(connection, CONNECTION_PLAN, None)
     return server_named(name)
 
 

@@ -15,7 +15,7 @@ from otel_fastpath.db.sqlite3.stock_telemetry import StockConventions
 if TYPE_CHECKING:
     from otel_fastpath.db.conventions import QueryText
 
-LINK: Final = "_otel_fastpath"
+CONNECTION_PLAN: Final = "_otel_fastpath"
 # What a connection was made with: sqlite3 itself would have to be asked with a query.
 NAME: Final = "_otel_fastpath_name"
 _SQLITE: Final = System("sqlite")
@@ -50,11 +50,11 @@ DATABASE: Final = Database(
     server_of,
     status_code=lambda error: getattr(error, "sqlite_errorname", None),
     connection=lambda held: getattr(held, "connection", held),
-    connection_plan=LINK,
+    connection_plan=CONNECTION_PLAN,
     stock=lambda setup: StockConventions(setup, "sqlite3", keywords_read=("tracer_provider",)),
     make_plans=Plans,
     drivers=("pysqlite", "aiosqlite"),
 )
-DRIVER: Final = Driver(DATABASE, LINK, "sql", "parameters", "seq_of_parameters")
+DRIVER: Final = Driver(DATABASE, CONNECTION_PLAN, "sql", "parameters", "seq_of_parameters")
 # For methods of a connection that are like those of a cursor.
 OF_CONNECTION: Final = DRIVER._replace(connection="")

@@ -190,7 +190,7 @@ class _DjangoRequests(RequestChooser):
 
     def is_malformed(self, request: Any) -> bool:
         """See `RequestChooser`."""
-        return is_malformed_environ(request.META)
+        return is_malformed_environ(getattr(request, "META", None))
 
 
 _requests = _DjangoRequests(_PLACE)

@@ -28,7 +28,8 @@ def is_malformed_environ(environ: Any) -> bool:
     """Whether an environ has a value that is no `str`, or a port that is no number: PEP 3333 has no place for them."""
     try:
         texts = [value for name, value in environ.items() if name.startswith(_VARIABLES)]
-        ports = [environ[name] for name in ("SERVER_PORT", "REMOTE_PORT") if environ.get(name)]
-        return not (all(isinstance(text, str) for text in texts) and all(port.isdigit() for port in ports))
+        if not all(isinstance(text, str) for text in texts):
+            return True
+        return not all((environ.get(name) or "0").isdigit() for name in ("SERVER_PORT", "REMOTE_PORT"))
     except (AttributeError, TypeError):
         return True

@@ -59,7 +59,7 @@ def parse_definition(text: str) -> Definition:
 
 
 def digest(node: Definition) -> str:
-    """The first 12 hex digits of the SHA-256 of what the definition does. Changes the node as `reduced` does."""
+    """The first 12 hex digits of the SHA-256 of what the definition does. Changes the node as `remove_inert` does."""
     parts: list[str] = []
     _write(remove_inert(node), parts)
     return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]

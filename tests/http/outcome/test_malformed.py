@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import users
 from newer_releases import asgi_requests
+from odd_values import ODD, ODD_IDS
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.util.http import ExcludeList
 from server_hosts import SERVERS, environ, run, scope
@@ -28,24 +29,17 @@ ENVIRONS = {
 }
 
 
-@pytest.mark.parametrize("name", ["asgi", "FastAPI's own"])
-@pytest.mark.parametrize("change", MALFORMED)
-def test_the_outcome_is_stocks(instrumentor, core, no_faults, name, change):
+def _served(names, make, changes):
+    return [pytest.param(name, make, changes[each], id=f"{name}, {each}") for name in names for each in changes]
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "change"),
+    [*_served(("asgi", "FastAPI's own"), scope, MALFORMED), *_served(("wsgi", "flask", "django"), environ, ENVIRONS)],
+)
+def test_the_outcome_is_stocks(instrumentor, core, no_faults, name, make, change):
     """Also the exception that stock lets a request fail with."""
-    requests = [scope("/items/3"), scope("/items/3", **MALFORMED[change]), scope("/items/4")]
-    expected = users.telemetry(lambda given: SERVERS[name](given, requests), {})
-    instrumentor.instrument(core=core, disabled="exceptions")
-    found = users.telemetry(lambda given: SERVERS[name](given, requests), {})
-
-    assert found == expected
-    assert no_faults.counts() == {}
-
-
-@pytest.mark.parametrize("name", ["wsgi", "flask", "django"])
-@pytest.mark.parametrize("change", ENVIRONS)
-def test_the_outcome_is_stocks_for_an_environ(instrumentor, core, no_faults, name, change):
-    """Likewise in WSGI's form."""
-    requests = [environ("/items/3"), environ("/items/3", **ENVIRONS[change]), environ("/items/4")]
+    requests = [make("/items/3"), make("/items/3", **change), make("/items/4")]
     expected = users.telemetry(lambda given: SERVERS[name](given, requests), {})
     instrumentor.instrument(core=core, disabled="exceptions")
     found = users.telemetry(lambda given: SERVERS[name](given, requests), {})
@@ -59,6 +53,12 @@ def test_an_environ_is_malformed(change):
     """Each of them, and no usual request."""
     assert is_malformed_environ(environ("/", **ENVIRONS[change]))
     assert not is_malformed_environ(environ("/", REMOTE_ADDR="1.2.3.4", REMOTE_PORT="5000"))
+
+
+@pytest.mark.parametrize("value", ODD, ids=ODD_IDS)
+def test_to_ask_for_an_environ_raises_nothing(value):
+    """Also of a port that cannot be compared, or is neither true nor false: the question is asked after an error."""
+    assert is_malformed_environ(environ("/", SERVER_PORT=value))
 
 
 @pytest.mark.parametrize("change", MALFORMED)

@@ -191,35 +191,37 @@ def recording(*frames, compiled=()):
     return Recording(1, "3.13", 1, 1, 0, 0, 0, 1, 0, list(frames), [stack], [], {}, compiled=list(compiled))
 
 
-def test_a_compiled_function_that_cannot_have_been_called_is_left_out(tmp_path):
+@pytest.fixture
+def is_telemetry_at(tmp_path):
+    """Whether the sample is telemetry's if a function of this file, at this line, seems to call the compiled core."""
+
+    def found(text, first_line, line, names):
+        path = tmp_path / "shop.py"
+        path.write_text(text, encoding="utf-8")
+        stack = [
+            Frame("shop", "work", str(path), first_line, line),
+            Frame("otel_fastpath.core", "(compiled)", "", 0, 0),
+        ]
+        (sample,) = samples([recording(*stack, compiled=names)])
+        return sample.is_telemetry
+
+    return found
+
+
+def test_a_compiled_function_that_cannot_have_been_called_is_left_out(is_telemetry_at):
     """On the C stack of the standard library's JSON encoder, there may be what a compiled function has left there."""
-    path = tmp_path / "shop.py"
-    path.write_text("def work(counter):\n    encode({})\n    counter.add(1)\n", encoding="utf-8")
-    compiled = Frame("otel_fastpath.metrics.instruments.recording", "(compiled)", "", 0, 0)
+    text = "def work(counter):\n    encode({})\n    counter.add(1)\n"
 
-    def owners_at(line):
-        caller = Frame("shop", "work", str(path), 1, line)
-        return [each.is_telemetry for each in samples([recording(caller, compiled, compiled=["add"])])]
-
-    assert owners_at(2) == [False]
-    assert owners_at(3) == [True]
-    # The function may have begun after the compiled one.
-    assert owners_at(1) == [True]
+    # At its first line, the function may have begun after the compiled one.
+    assert [is_telemetry_at(text, 1, line, ["add"]) for line in (1, 2, 3)] == [True, False, True]
 
 
-def test_what_another_module_made_is_no_compiled_function(tmp_path):
+def test_what_another_module_made_is_no_compiled_function(is_telemetry_at):
     """As `json.decoder` calls its scanner, whose C frames may have such leftovers, too; what was given may be one."""
-    path = tmp_path / "decoder.py"
     text = "class Decoder:\n def __init__(self, app):\n  self.scan, self.app = scanner.make(self), app\n"
-    path.write_text(f"{text} def decode(self):\n  self.scan(1)\n  self.app(1)\n", encoding="utf-8")
-    compiled = Frame("otel_fastpath.trace.spans.ending", "(compiled)", "", 0, 0)
+    text += " def decode(self):\n  self.scan(1)\n  self.app(1)\n"
 
-    def owners_at(line):
-        caller = Frame("decoder", "decode", str(path), 4, line)
-        return [each.is_telemetry for each in samples([recording(caller, compiled, compiled=["end"])])]
-
-    assert owners_at(5) == [False]
-    assert owners_at(6) == [True]
+    assert [is_telemetry_at(text, 4, line, ["end"]) for line in (5, 6)] == [False, True]
 
 
 def test_the_compiled_core_owns_its_samples():
