@@ -43,9 +43,8 @@ def open_outer(call: Any, connection_plan: Any, plan: Any, start_ns: Any) -> boo
         series = metered(connection_plan.has_meter, plan.series)
         # As in `call_span.begin_call`.
         call._is_ours = True
-        call.span = span = start_if_kept(
-            connection_plan.tracer, connection_plan.telemetry.kind, plan.name, plan.attributes, start_ns
-        )
+        kind = connection_plan.telemetry.kind
+        call.span = span = start_if_kept(connection_plan.tracer, kind, plan.name, plan.attributes, start_ns)
         if span is None:
             call._is_ours = False
             if series is None:
@@ -118,7 +117,7 @@ class Transactions:
         database: The library's `Database`, which makes connection plans.
         name: The attribute of an engine with its `ConnectionPlan`.
         command: "COMMIT" or "ROLLBACK".
-        is_recorded_by_driver: Whether the driver tells what the connection given does; None: it never does.
+        is_recorded_by_driver: Whether the driver's wrapper records what the connection given does; None: it never does.
     """
 
     __slots__ = ("_active", "_attributes", "_command", "_database", "_is_recorded_by_driver", "_is_unrecorded", "_name")
@@ -151,9 +150,8 @@ class Transactions:
             else:
                 plan = get_item(connection_plan.plans.ends, self._command)
                 if plan is None:
-                    plan = connection_plan.plans.ends[self._command] = connection_plan.plans.special(
-                        self._command, self._attributes
-                    )
+                    plan = connection_plan.plans.special(self._command, self._attributes)
+                    connection_plan.plans.ends[self._command] = plan
             return open_outer(call, connection_plan, plan, None)
         except Exception as fault:
             faults.absorb_any(self._database.place, fault)

@@ -47,13 +47,8 @@ def of_copy(args: Any, kwargs: Any) -> Opening:
     connection = args[0]._conn
     connection_plan = DATABASE.connection_plan(connection)
     statement = args[1] if len(args) > 1 else kwargs.get("statement")
-    return (
-        connection_plan,
-        connection_plan.plans.plan(DRIVER.text(statement, connection_plan, connection)),
-        None,
-        None,
-        None,
-    )
+    plan = connection_plan.plans.plan(DRIVER.text(statement, connection_plan, connection))
+    return connection_plan, plan, None, None, None
 
 
 def of_declaration(args: Any, kwargs: Any) -> Opening:

@@ -100,8 +100,8 @@ def around_end(command: str, original: Any) -> Any:
     """Wrap a method that ends a transaction, with "COMMIT" or "ROLLBACK"."""
 
     def make(active: Any) -> Any:
-        is_told = is_recorded_by_driver if active.options.drivers else None
-        return hot.db_outer.Transactions(active, DATABASE, CONNECTION_PLAN, command, is_told).enter
+        by_driver = is_recorded_by_driver if active.options.drivers else None
+        return hot.db_outer.Transactions(active, DATABASE, CONNECTION_PLAN, command, by_driver).enter
 
     return _wrapped(DATABASE.entrance(command, make), original)
 
@@ -215,13 +215,8 @@ def single(args: Any, kwargs: Any) -> Opening:
         return many(args, kwargs)
     connection_plan = _connection_plan_of(args[0])
     text, parameters = context.statement, context.parameters[0]
-    return (
-        connection_plan,
-        connection_plan.plans.plan(text, "", query_parameters.has_any(parameters)),
-        parameters,
-        None,
-        context,
-    )
+    plan = connection_plan.plans.plan(text, "", query_parameters.has_any(parameters))
+    return connection_plan, plan, parameters, None, context
 
 
 def many(args: Any, kwargs: Any) -> Opening:
@@ -239,13 +234,8 @@ def default(args: Any, kwargs: Any) -> Opening:
     text = args[_STATEMENT] if len(args) > _STATEMENT else kwargs["statement"]
     parameters = args[_PARAMETERS] if len(args) > _PARAMETERS else kwargs["parameters"]
     connection_plan = _connection_plan_of(args[0])
-    return (
-        connection_plan,
-        connection_plan.plans.plan(text, "", query_parameters.has_any(parameters)),
-        parameters,
-        None,
-        None,
-    )
+    plan = connection_plan.plans.plan(text, "", query_parameters.has_any(parameters))
+    return connection_plan, plan, parameters, None, None
 
 
 def ping(args: Any, _kwargs: Any) -> Opening:
