@@ -281,7 +281,7 @@ vendors: setup ## Compare what vendors' packages send, and measure the gain
 	$(PY) tests/vendors/run.py $(ARGS)
 
 .PHONY: sources
-sources: ## Record fingerprints of new releases: NAME=core, others, one, unknown
+sources: ## Record fingerprints of releases: NAME=core, others, statements, one, unknown
 	@$(call family,sources)
 
 # Read every release of OpenTelemetry's core again: write the fingerprints that the guards accept, and print what each new
@@ -297,6 +297,10 @@ sources/others: setup
 	$(PY) tests/others/openai_fingerprints.py
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/http/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/db/dbapi/sources.json
+
+# The digests of the statements of all known functions, which `otel-fastpath prove` compares with those of new releases.
+sources/statements: setup
+	$(PY) tests/others/known_statements.py
 
 # The fingerprint of a patch's target in each release: make sources NAME=one TARGETS="opentelemetry.sdk.trace:Span.end"
 sources/one: setup

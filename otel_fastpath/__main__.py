@@ -121,11 +121,11 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
     from otel_fastpath.tools.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
     from otel_fastpath.tools.profile import cli as profile  # noqa: PLC0415  # likewise
-    from otel_fastpath.tools.verify.cli import add_command  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.prove import cli as prove  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.verify import cli as verify  # noqa: PLC0415  # likewise
 
-    add_commands(commands)
-    add_command(commands)
-    profile.add_commands(commands)
+    for add in (add_commands, verify.add_command, prove.add_command, profile.add_commands):
+        add(commands)
     return parser
 
 

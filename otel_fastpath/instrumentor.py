@@ -123,6 +123,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
             parts = self._installations()
             settings = settings.check_names(lambda: [row.name for row in self._rows()])
             off = self._switch(settings)
+            _use_proof(settings.proven)
             self._first.install()
             for part in parts:
                 part.install(settings, off, kwargs, is_asked_for=settings.loads_all)
@@ -201,6 +202,19 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 part.uninstall()
         except Exception:
             _logger.exception("otel-fastpath could not be removed completely.")
+
+
+def _use_proof(file: str) -> None:
+    """Accept the sources that this file says were proven here."""
+    if not file:
+        return
+    from otel_fastpath.patching.sources import proof_file, proven  # noqa: PLC0415  # imported on request only
+
+    try:
+        proven.use(proof_file.read(file))
+    except proof_file.ProofError as error:
+        proven.use(proven.NOTHING)
+        wrong_settings.report(config.title("proven"), file, str(error), "Nothing counts as proven.")
 
 
 def _features() -> tuple[Feature, ...]:

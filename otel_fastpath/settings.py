@@ -37,7 +37,7 @@ _PREFIX: Final = "OTEL_FASTPATH_"
 # Not a setting: the command sets it for the processes that it starts.
 PROFILE_ORDER: Final = "_OTEL_FASTPATH_PROFILE"
 # The keyword arguments besides those of features and libraries. For their environment variables, see `_variable`.
-_SETTINGS: Final = ("disabled", "core", "telemetry", "status_folder", "profile_signal")
+_SETTINGS: Final = ("disabled", "core", "telemetry", "status_folder", "profile_signal", "proven")
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
 # The variable that is read before anything is instrumented, and its values.
@@ -76,6 +76,7 @@ class Config:
             while a part is loaded later would be counted, too.
         status_folder: The folder in which other processes ask for the status; empty if they cannot.
         profile_signal: The name of the signal on which the process profiles itself; empty if none.
+        proven: The file that `otel-fastpath prove --write` has written; empty if none is used.
         libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
         disabled_instrumentations: The names in OTEL_PYTHON_DISABLED_INSTRUMENTATIONS.
         semconv: The names in OTEL_SEMCONV_STABILITY_OPT_IN.
@@ -89,6 +90,7 @@ class Config:
     loads_all: bool = False
     status_folder: str = ""
     profile_signal: str = ""
+    proven: str = ""
     libraries: Mapping[str, Any] = field(default_factory=dict)
     disabled_instrumentations: frozenset[str] = frozenset()
     semconv: frozenset[str] = frozenset()
@@ -140,8 +142,8 @@ def from_env(
         environ: The environment; by default os.environ.
         libraries: The names of the libraries for which there are wrappers; each of them has two settings.
         features: The settings that features declare.
-        **keywords: `disabled` (names, or one comma-separated string), `core`, `telemetry`, `status_folder` and
-            `profile_signal`, see `Config`; the settings of features; for each library, its name and
+        **keywords: `disabled` (names, or one comma-separated string), `core`, `telemetry`, `status_folder`,
+            `profile_signal` and `proven`, see `Config`; the settings of features; for each library, its name and
             `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
@@ -166,6 +168,7 @@ def from_env(
         loads_all=telemetry == FULL or any(values[each.name] for each in features if each.loads_all),
         status_folder=read(_folder, "status_folder"),
         profile_signal=read(_signal, "profile_signal"),
+        proven=read(_proof, "proven"),
         libraries=_libraries(libraries, read),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
@@ -324,17 +327,19 @@ def _mode(effect: str, setting: str, value: Any) -> str:
     return _word(setting, value, MODES, _any_of(MODES), effect)
 
 
-def _folder(setting: str, value: Any) -> str:
+def _path(is_there: Callable[[str], bool], expected: str, effect: str, setting: str, value: Any) -> str:
     try:
         asked = os.path.abspath(value) if value else ""  # noqa: PTH100  # pathlib would be imported by each service
-        if not asked or (isinstance(asked, str) and os.path.isdir(asked)):  # noqa: PTH112  # likewise
+        if not asked or (isinstance(asked, str) and is_there(asked)):
             return asked
     except (TypeError, ValueError):
         pass  # not a path at all
-    wrong_settings.report(
-        setting, value, "a folder that exists, as str or Path", "No other process can ask for the status."
-    )
+    wrong_settings.report(setting, value, f"{expected} that exists, as str or Path", effect)
     return ""
+
+
+_folder: Final = functools.partial(_path, os.path.isdir, "a folder", "No other process can ask for the status.")
+_proof: Final = functools.partial(_path, os.path.isfile, "a file", "Nothing counts as proven.")
 
 
 def _signal(setting: str, value: Any) -> str:

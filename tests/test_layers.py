@@ -94,6 +94,7 @@ IN_FUNCTIONS = {
     **{name: APPLICATIONS | {"typing_extensions"} for name in ("wrapping", *LIBRARIES)},
     "otlp": {"requests"},
     "tools": APPLICATIONS | {"grpc", "tomli", "tomllib", "typing_extensions"},
+    "patching": {"tomli"},
 }
 # Patched modules: importing one is the application's decision.
 PATCHED = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.", "opentelemetry.proto")
@@ -290,6 +291,9 @@ def test_third_parties_are_those_allowed():
             allowed = allowed | SERVERS_AND_CLIENTS
         if not each.at_top:
             allowed = allowed | IN_FUNCTIONS.get(unit(each.importer), set())
+        if each.importer.startswith(f"{NAME}.tools.prove.libraries."):
+            # A program is imported if its library can be.
+            allowed = allowed | APPLICATIONS | SERVERS_AND_CLIENTS | {"structlog", "urllib3"}
         if top not in allowed:
             wrong.append(each)
 
@@ -382,7 +386,7 @@ def test_only_settings_read_the_environment():
     assert {
         name
         for name in readers
-        if not name.startswith((f"{NAME}.tools.budget.", f"{NAME}.tools.bench.", f"{NAME}.tools.common."))
+        if not name.startswith(tuple(f"{NAME}.tools.{each}." for each in ("budget", "bench", "common", "prove")))
     } <= {
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",

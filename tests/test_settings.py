@@ -135,8 +135,8 @@ def test_unknown_keywords_and_variables_are_reported(logged):
 
     keyword, variable = logged()
     assert keyword == (
-        "instrument(...): 'cores' is not valid; expected the name of a setting; nearest: core, openai, "
-        "profile_signal. It is ignored."
+        "instrument(...): 'cores' is not valid; expected the name of a setting; nearest: core, proven, openai. "
+        "It is ignored."
     )
     assert variable == (
         "environment: 'OTEL_FASTPATH_DISABLE' is not valid; expected the name of a setting; nearest: "

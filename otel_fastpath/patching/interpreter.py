@@ -51,3 +51,13 @@ def version(distribution: str) -> str | None:
     """The version that `importlib.metadata.version` returns, or None if the distribution is not installed."""
     every = installed(distribution)
     return every[0].version if every else None
+
+
+def distribution_of(module: str) -> str:
+    """The distribution that a module is part of, by its name: the longest part of it that one is named after."""
+    parts = module.replace("_", "-").split(".")
+    for number in range(len(parts), 1, -1):
+        name = "-".join(parts[:number])
+        if installed(name):
+            return name
+    return "opentelemetry-api" if parts[0] == "opentelemetry" else parts[0]

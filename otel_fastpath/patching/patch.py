@@ -19,6 +19,7 @@ from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
 from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.guard import (
     Distributions,
     ReplacedError,
@@ -184,7 +185,14 @@ class Installation:
             reason = f"replaced since, by {origin(self._swap.current())}"
         elif self.state is State.APPLIED and self.patch.stock is not None:
             reason = self.patch.stock.why_not()
+        if self.state is State.APPLIED and not reason and proven.is_used():
+            reason = proven.remark(self.places())
         return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why)
+
+    def places(self) -> set[str]:
+        """The functions of stock that the patch rests on: "module:qualified.name"."""
+        stock = self.patch.stock
+        return {*self.patch.sources, *(() if stock is None else stock.places())}
 
     def _module_executed(self, name: str) -> None:
         with self._note:

@@ -20,6 +20,7 @@ from otel_fastpath.patching.sources.guard import (
     ReplacedError,
     SkipError,
     are_known,
+    check_source,
     check_sources,
     is_known,
     owner_of,
@@ -148,15 +149,20 @@ class Stock:
         own = function.__module__ if is_plain else origin(function)
         if type(function) is FunctionType and not hasattr(function, "__wrapped__"):
             is_plain = True
-        ((_, expected),) = self._known.sources(f"{own}:{getattr(function, '__qualname__', '')}").items()
+        written = f"{own}:{getattr(function, '__qualname__', '')}"
+        ((_, expected),) = self._known.sources(written).items()
         try:
-            if is_plain and is_known(function, expected):
-                return
+            if is_plain and str(own).startswith(("opentelemetry.", "fastapi.")):
+                check_source(written, function, expected)
+            elif not is_plain or not is_known(function, expected):
+                raise ReplacedError(f"{place} is replaced already, by {own}")
         except (OSError, TypeError):
-            pass
-        if is_plain and str(own).startswith(("opentelemetry.", "fastapi.")):
-            raise SkipError(f"the source of {place} is not one this patch was written for")
-        raise ReplacedError(f"{place} is replaced already, by {own}")
+            raise SkipError(f"the source of {place} cannot be read") from None
+
+    def places(self) -> set[str]:
+        """Every function as it is written: "module:qualified.name"."""
+        functions = (_plain(value) for _, _, value in self.look()[0])
+        return {f"{each.__module__}:{each.__qualname__}" for each in functions if hasattr(each, "__qualname__")}
 
 
 class Reached(Stock):

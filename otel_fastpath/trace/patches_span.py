@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
-from otel_fastpath.patching.sources.guard import is_known
+from otel_fastpath.patching.patch import Patch, ReplacedError
+from otel_fastpath.patching.sources.guard import check_source
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import SDK, sources
@@ -33,15 +33,14 @@ def _check(original: Any, target: str) -> None:
 
     Raises:
         ReplacedError: The method is not stock's own.
-        SkipError: It is not one that this package knows.
+        UnknownError: It is not one that this package knows.
     """
     from opentelemetry.sdk import trace  # noqa: PLC0415  # only where it is being patched
 
     if not is_defined_in(trace, original):
         raise ReplacedError(f"{target} is replaced already, by {origin(original)}")
     (method,) = [cell.cell_contents for cell in original.__closure__]
-    if not is_known(method, sources(target)[target]):
-        raise SkipError(f"the source of {target} is not one this patch was written for")
+    check_source(target, method, sources(target)[target])
 
 
 def _patch(method: str, bind: Callable[[], Any], why: str, budget: str, *rests_on: str) -> Patch:

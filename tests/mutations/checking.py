@@ -12,12 +12,12 @@ import warnings
 from dataclasses import dataclass, field
 
 from functions import Recorder
-from library_programs import library_programs
 from mutating import Mutation, note_users
 from processes import LONG_S, Parent, in_child
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching import faults
+from otel_fastpath.tools.prove.library_programs import library_programs
 from otel_fastpath.tools.prove.log_programs import log_programs
 from otel_fastpath.tools.prove.metric_programs import metric_programs
 from otel_fastpath.tools.prove.program import RAISED, observe
@@ -26,6 +26,8 @@ from otel_fastpath.tools.prove.span_programs import span_programs
 CORES = ("c", "py")
 WAYS = ("before", "after", "source")
 KINDS = ("result", "call")
+# How many there are of each library: one for each way of setting instrumentations up.
+_PROGRAMS = 6
 # How many programs that execute a function are run with it changed, of signals and of libraries.
 _SIGNAL_PROGRAMS = 2
 _LIBRARY_PROGRAMS = 3
@@ -90,20 +92,17 @@ def quiet():
     logging.disable(logging.NOTSET)
     logging.getLogger().handlers[:] = [logging.NullHandler()]
     logging.lastResort = None
+    logging.raiseExceptions = False
     sys.unraisablehook = lambda _unraisable: None
 
 
 class Checker:
-    """All programs, and what they show with stock as it is.
+    """All programs, and what they show with stock as it is."""
 
-    Args:
-        url: Of a server for the clients.
-    """
-
-    def __init__(self, url):
+    def __init__(self):
         signals = [*span_programs(0, 7), *metric_programs(0, 5), *log_programs(0, 4)]
         self._signals = {each.name for each in signals}
-        self.programs = {each.name: each for each in (*signals, *library_programs(url))}
+        self.programs = {each.name: each for each in (*signals, *library_programs(0, _PROGRAMS))}
         self._parents = {}
         # Whatever is imported late is imported now, and of this package only that.
         for name in in_child(self._imported, LONG_S):

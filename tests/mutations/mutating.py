@@ -11,7 +11,7 @@ import gc
 import inspect
 import linecache
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -46,6 +46,17 @@ def changed(value):
         with suppress(TypeError):
             return dataclasses.replace(value, attributes={**(value.attributes or {}), KEY: "yes"})
     return value
+
+
+# How many values `changed_counted` has changed.
+COUNTS = Counter()
+
+
+def changed_counted(value):
+    """Likewise, and count the values that are not the same."""
+    other = changed(value)
+    COUNTS[other is not value] += 1
+    return other
 
 
 def _next_member(value):
@@ -130,13 +141,14 @@ class Mutation:
         return functools.wraps(function)(made) if self.way == "before" else made
 
 
-class _Returns(ast.NodeVisitor):
+class Returns(ast.NodeVisitor):
     """Finds the values that a function returns, and not those of the functions inside of it."""
 
     def __init__(self):
         self.found = []
 
     def visit_Return(self, node):
+        """Keep the value."""
         if node.value is not None:
             self.found.append(node.value)
 
@@ -155,19 +167,19 @@ def _definition(tree, code):
     raise LookupError(code.co_qualname)
 
 
-def _first(body):
+def first_place(body):
     """Where a call can be put so that it is the first: an expression, or the place before a simple statement."""
     statement = body[0]
     is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     is_definition = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     if is_definition or (is_docstring and len(body) > 1):
-        return _first(body[1:])
+        return first_place(body[1:])
     for name in ("test", "iter", "subject"):
         if hasattr(statement, name):
             return getattr(statement, name)
     if isinstance(statement, (ast.With, ast.AsyncWith)):
         return statement.items[0].context_expr
-    return _first(statement.body) if isinstance(statement, ast.Try) else statement
+    return first_place(statement.body) if isinstance(statement, ast.Try) else statement
 
 
 def _inserted(lines, node, before, after):
@@ -189,14 +201,11 @@ def _codes(code):
 
 def change_source(function, mutation):
     """Change the source of a function that is defined already, and let it and the functions inside of it do that."""
-    file = function.code.co_filename
-    text = Path(file).read_text(encoding="utf-8")
-    node = _definition(ast.parse(text), function.code)
-    lines = text.splitlines(keepends=True)
-    visitor = _Returns()
+    lines, node = source_of(function)
+    visitor = Returns()
     for each in node.body:
         visitor.visit(each)
-    first = _first(node.body)
+    first = first_place(node.body)
     places = [(each, f"{_NAME}.result((", "))") for each in visitor.found if mutation.kind == "result"]
     if isinstance(first, ast.stmt):
         places.append((first, f"{_NAME}.counted(); ", ""))
@@ -206,9 +215,21 @@ def change_source(function, mutation):
     for each, before, after in sorted(places, key=lambda place: (place[0].lineno, place[0].col_offset), reverse=True):
         _inserted(lines, each, before, after)
     setattr(builtins, _NAME, mutation)
+    put_source(function, lines)
+
+
+def source_of(function):
+    """The lines of the file of a function, and its definition."""
+    text = Path(function.code.co_filename).read_text(encoding="utf-8")
+    return text.splitlines(keepends=True), _definition(ast.parse(text), function.code)
+
+
+def put_source(function, lines):
+    """Let a function, and those inside of it, do what these lines of their file say."""
+    file, text = function.code.co_filename, "".join(lines)
     owner, name = function.owner()
     outer = function_in(vars(owner)[name])
-    made = compile("".join(lines), file, "exec", dont_inherit=True)
+    made = compile(text, file, "exec", dont_inherit=True)
     new = {(code.co_qualname, code.co_firstlineno): code for code in _codes(made)}
     for old in _codes(outer.__code__):
         code = new[old.co_qualname, old.co_firstlineno]

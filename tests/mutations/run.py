@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/mutations"), str(ROOT / "tests"), str(ROOT)]
 
 from checking import CORES, KINDS, WAYS, Checker, Row, quiet  # noqa: E402
-from client_hosts import serving  # noqa: E402
 
 OUTPUT = ROOT / "build/mutations"
 # What is known to be silent: the way, the kind and the place of each on a line, below a line that says why.
@@ -37,16 +36,15 @@ def main(arguments=None):
     began = time.monotonic()
     quiet()
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    with serving() as url:
-        checker = Checker(url)
-        wrong = checker.check_programs()
-        for name, difference in wrong.items():
-            print(f"not the same without a mutation: {name}\n    {difference}")
-        if wrong:
-            return 2
-        jobs = _chosen(checker.functions, options)
-        print(f"{len(checker.functions)} functions, {len(jobs)} mutations on {len(options.core)} cores", flush=True)
-        rows = _run(checker, jobs, options)
+    checker = Checker()
+    wrong = checker.check_programs()
+    for name, difference in wrong.items():
+        print(f"not the same without a mutation: {name}\n    {difference}")
+    if wrong:
+        return 2
+    jobs = _chosen(checker.functions, options)
+    print(f"{len(checker.functions)} functions, {len(jobs)} mutations on {len(options.core)} cores", flush=True)
+    rows = _run(checker, jobs, options)
     new = _report(rows, options)
     print(f"{time.monotonic() - began:.0f} s")
     return int(bool(new))

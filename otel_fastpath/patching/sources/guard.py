@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.origin import origin
 
 if TYPE_CHECKING:
@@ -42,6 +43,19 @@ class ReplacedError(SkipError):
     """Other code has replaced or wrapped the target: its own code runs, as it would without the patch."""
 
 
+class UnknownError(SkipError):
+    """A function does something else than in the releases that the patch was written for.
+
+    Args:
+        place: The function, as "module:qualified.name".
+        found: Its fingerprint.
+    """
+
+    def __init__(self, place: str, found: str) -> None:
+        super().__init__(f"the source of {place} (fingerprint {found}) is not one this patch was written for")
+        self.place = place
+
+
 def fingerprint(value: Any) -> str:
     """Digest what a function, method, property or class does, as 12 hex digits: see `sources.syntax`.
 
@@ -54,7 +68,7 @@ def fingerprint(value: Any) -> str:
     """
     from otel_fastpath.patching.sources import syntax  # noqa: PLC0415  # not needed where the text itself is known
 
-    function = _function_of(value)
+    function = function_of(value)
     with suppress(SyntaxError):
         return syntax.digest(syntax.parse_definition(_text(function)))
     try:
@@ -71,7 +85,23 @@ def is_known(value: Any, known: Container[str]) -> bool:
     Raises:
         OSError, TypeError: See `fingerprint`.
     """
-    return _digest(_function_of(value)) in known or fingerprint(value) in known
+    return _digest(function_of(value)) in known or fingerprint(value) in known
+
+
+def check_source(place: str, value: Any, known: Container[str]) -> None:
+    """Raise an error if a function does something else than in the releases that are known, and was not proven here.
+
+    Args:
+        place: "module:qualified.name".
+        value: What is there.
+        known: Its fingerprints.
+
+    Raises:
+        UnknownError: See above.
+        OSError, TypeError: See `fingerprint`.
+    """
+    if not is_known(value, known) and not proven.is_accepted(place, found := fingerprint(value)):
+        raise UnknownError(place, found)
 
 
 def _digest(function: Any) -> str:
@@ -101,7 +131,8 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _function_of(value: Any) -> Any:
+def function_of(value: Any) -> Any:
+    """The function as it is written, below a property and decorators; or the class."""
     if isinstance(value, property):
         value = value.fget
     return inspect.unwrap(getattr(value, "__func__", value))
@@ -227,26 +258,24 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
         SkipError: See above.
     """
     for place, known in sources.items():
-        value = _resolve(place)
+        value = resolve(place)
         layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         while (inner := getattr(layer, "__wrapped__", None)) is not None:
             module = origin(layer)
             if module not in decorators:
                 raise ReplacedError(f"{place} is wrapped already, by {module}")
             layer = inner
-        function = _function_of(value)
+        function = function_of(value)
         is_defined_here = type(function) is not FunctionType or function.__module__ == place.partition(":")[0]
         try:
-            if is_known(value, known):
-                continue
             if is_defined_here:
-                found = fingerprint(value)
+                check_source(place, value, known)
+            elif not is_known(value, known):
+                raise ReplacedError(f"{place} is replaced already, by {function.__module__}")
         except (OSError, TypeError):
             if is_defined_here:
                 raise SkipError(f"the source of {place} cannot be read") from None
-        if not is_defined_here:
-            raise ReplacedError(f"{place} is replaced already, by {function.__module__}")
-        raise SkipError(f"the source of {place} (fingerprint {found}) is not one this patch was written for")
+            raise ReplacedError(f"{place} is replaced already, by {function.__module__}") from None
 
 
 def are_known(sources: Mapping[str, frozenset[str]]) -> bool:
@@ -275,7 +304,12 @@ def owner_of(module: Any, target: str) -> tuple[Any, str]:
     return owner, name
 
 
-def _resolve(place: str) -> Any:
+def resolve(place: str) -> Any:
+    """What is at a place, "module:qualified.name", below this package's replacement.
+
+    Raises:
+        SkipError: There is no such thing.
+    """
     module_name = place.partition(":")[0]
     try:
         module = importlib.import_module(module_name)

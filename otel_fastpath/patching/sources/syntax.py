@@ -60,9 +60,14 @@ def parse_definition(text: str) -> Definition:
 
 def digest(node: Definition) -> str:
     """The first 12 hex digits of the SHA-256 of what the definition does. Changes the node as `remove_inert` does."""
+    return hashlib.sha256(text_of(remove_inert(node)).encode()).hexdigest()[:12]
+
+
+def text_of(node: ast.AST) -> str:
+    """A tree as text, which is the same with every version of Python."""
     parts: list[str] = []
-    _write(remove_inert(node), parts)
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
+    _write(node, parts)
+    return "".join(parts)
 
 
 def remove_inert(node: Definition) -> Definition:

@@ -27,6 +27,10 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {},
     {"processors": ("batch", "memory")},
     {"processors": ("simple",), "logging": {"log_record_limits": _logs.LogRecordLimits(**_LIMITS)}},
+    {"is_measured": True},
+    {"is_measured": True, "processors": ("simple",), "status": 400},
+    {"status": 0},
+    {"logging": {"log_record_limits": _logs.LogRecordLimits(max_attributes=0)}, "processors": ("memory", "batch")},
 )
 
 
@@ -84,6 +88,10 @@ def _run_logs(run: ProgramRun) -> None:
             run.attempt(_emit, direct, draw)
         trace.get_current_span()
         telemetry.flush()
+    telemetry.loggers.shutdown()
+    # What comes too late.
+    run.attempt(_log, logger, run.draw)
+    run.attempt(_emit, direct, run.draw)
 
 
 def log_programs(first: int, number: int) -> list[Program]:

@@ -68,7 +68,13 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
         },
         "reader": {"preferred_aggregation": {Histogram: ExponentialBucketHistogramAggregation()}},
     },
+    {"is_measured": True},
+    {"is_measured": True, "status": 400},
+    {"status": 0},
 )
+
+
+_MISTAKES: Final[tuple[Any, ...]] = (None, "1", float("nan"), float("inf"))
 
 
 def _observed(_options: CallbackOptions) -> Iterable[Observation]:
@@ -79,6 +85,7 @@ def _measure(run: ProgramRun, calls: list[Any], draw: random.Random, tracer: tra
     sets = [None, {}, *(attributes(draw) for _ in range(4))]
     for _ in range(_MEASUREMENTS):
         run.attempt(draw.choice(calls), draw.choice(_AMOUNTS), draw.choice(sets))
+    run.attempt(draw.choice(calls), draw.choice(_MISTAKES), draw.choice(sets))
     with tracer.start_as_current_span("measured"):
         for call in calls:
             run.attempt(call, draw.choice(_AMOUNTS), draw.choice(sets))
@@ -103,6 +110,9 @@ def _run_metrics(run: ProgramRun) -> None:
         for _ in range(2):
             _measure(run, calls, draw, tracer)
             telemetry.flush()
+    telemetry.meters.shutdown()
+    # What comes too late.
+    run.attempt(calls[0], 1)
 
 
 def metric_programs(first: int, number: int) -> list[Program]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextvars
+import logging
 import random
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,11 +13,14 @@ from otel_fastpath.tools.prove.requests_seen import renumbered
 from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterator
+
+    Step = tuple[int, ...]
 
 
 # What the outcome of a call that raised begins with.
 RAISED: Final = "raised "
+_NOTHING_SKIPPED: Final[frozenset[Any]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -40,15 +45,28 @@ class Program:
 class ProgramRun:
     """What a program has in hand while it runs.
 
+    What a step draws depends on its number alone, so that the others stay the same if one is skipped.
+
+    Args:
+        seed: Its seed.
+        at_pause: Called between its two halves.
+        skipped: The steps that are not taken.
+
     Attributes:
         seed: Its seed.
+        draw: What its steps are drawn from.
         outcomes: What its calls returned or raised.
+        steps: The steps that were taken, and what each called.
     """
 
-    def __init__(self, seed: int, at_pause: Callable[[], object]) -> None:
+    def __init__(self, seed: int, at_pause: Callable[[], object], skipped: frozenset[Step] = _NOTHING_SKIPPED) -> None:
         self.seed = seed
+        self.draw = random.Random(seed)  # noqa: S311  # it is to repeat, not to be unguessable
         self.outcomes: list[Any] = []
+        self.steps: dict[Step, str] = {}
         self.pause = at_pause
+        self._skipped = skipped
+        self._numbers = [0]
         self._telemetry: list[KeptTelemetry] = []
 
     def telemetry(self, *args: Any, **kwargs: Any) -> KeptTelemetry:
@@ -57,43 +75,117 @@ class ProgramRun:
         self._telemetry.append(made)
         return made
 
-    def halves(self) -> Any:
+    def halves(self) -> Iterator[random.Random]:
         """What the steps of each half are drawn from: the same for both."""
         for is_first in (True, False):
-            yield random.Random(self.seed)  # noqa: S311  # it is to repeat, not to be unguessable
+            self._numbers[-1] = 0
+            self.draw.seed(self.seed)
+            yield self.draw
             if is_first:
                 self.pause()
 
     def attempt(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call, keep what comes of it, and return it; None if it raises."""
-        try:
-            value = call(*args, **kwargs)
-        except Exception as error:  # any exception is a result to compare
-            self.outcomes.append(f"{RAISED}{type(error).__name__}")
+        """Take a step: call, keep what comes of it, and return it; None if it raises."""
+        state = self._begin(call)
+        if state is None:
             return None
+        try:
+            return self._keep(call(*args, **kwargs))
+        except Exception as error:  # any exception is a result to compare
+            return self._keep_error(error)
+        finally:
+            self._end(state)
+
+    async def wait(self, call: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
+        """Take a step: call and await, keep what comes of it, and return it; None if it raises."""
+        state = self._begin(call)
+        if state is None:
+            return None
+        try:
+            return self._keep(await call(*args, **kwargs))
+        except Exception as error:  # any exception is a result to compare
+            return self._keep_error(error)
+        finally:
+            self._end(state)
+
+    def _begin(self, call: Any) -> Any:
+        self._numbers[-1] += 1
+        step = tuple(self._numbers)
+        if step in self._skipped:
+            return None
+        self.steps[step] = getattr(call, "__name__", type(call).__name__).removeprefix("_do_").strip("_")
+        state = self.draw.getstate()
+        self.draw.seed(f"{self.seed} {step}")
+        self._numbers.append(0)
+        return state
+
+    def _end(self, state: Any) -> None:
+        self._numbers.pop()
+        self.draw.setstate(state)
+
+    def _keep(self, value: Any) -> Any:
         self.outcomes.append(repr(value) if isinstance(value, str | int | float | tuple | None) else "returned")
         return value
+
+    def _keep_error(self, error: Exception) -> None:
+        self.outcomes.append(f"{RAISED}{type(error).__name__}")
 
     def seen(self, *, is_exact: bool) -> list[Any]:
         """Everything that was exported."""
         return [each for telemetry in self._telemetry for each in telemetry.seen(is_exact=is_exact)]
 
 
-def observe(program: Program, at_pause: Callable[[], object] = lambda: None) -> str:
+class _RecordKeeper(logging.Handler):
+    """Keeps what OpenTelemetry logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the record."""
+        self.found.append((record.name, record.levelname, record.getMessage()))
+
+
+def observe(
+    program: Program, at_pause: Callable[[], object] = lambda: None, skipped: frozenset[Step] = _NOTHING_SKIPPED
+) -> str:
     """Run a program; return the outcomes of its calls and its telemetry, as text with a line for each of them.
+
+    What OpenTelemetry logs and warns of is among them.
 
     Args:
         program: The program.
-        at_pause: Called between its two halves.
+        at_pause: See `ProgramRun`.
+        skipped: Likewise.
     """
-    run = ProgramRun(program.seed, at_pause)
+    return observe_steps(program, at_pause, skipped)[0]
+
+
+def observe_steps(
+    program: Program, at_pause: Callable[[], object] = lambda: None, skipped: frozenset[Step] = _NOTHING_SKIPPED
+) -> tuple[str, dict[Step, str]]:
+    """Like `observe`; with the steps that were taken."""
+    run = ProgramRun(program.seed, at_pause, skipped)
     before = random.getstate()
     # Ids and exemplars come from it.
     random.seed(program.seed)
+    logger, kept = logging.getLogger("opentelemetry"), _RecordKeeper()
+    propagates = logger.propagate
+    logger.addHandler(kept)
+    logger.propagate = False
     try:
-        contextvars.Context().run(run.attempt, program.run, run)
-        found = [("outcomes", tuple(run.outcomes)), *run.seen(is_exact=program.is_exact)]
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            contextvars.Context().run(run.attempt, program.run, run)
+            exported = run.seen(is_exact=program.is_exact)
     finally:
         random.setstate(before)
+        logger.propagate = propagates
+        logger.removeHandler(kept)
+    # Of several threads, and once for a place in the code: their order and number mean nothing.
+    shown = (each for each in warned if not issubclass(each.category, ResourceWarning))
+    said = sorted({*kept.found, *(("warning", each.category.__name__, str(each.message)) for each in shown)})
+    found = [("outcomes", tuple(run.outcomes)), ("logged", *said), *exported]
     seen = "\n".join(repr(each) for each in found if each[0] not in program.left_out)
-    return seen if program.is_exact else renumbered(seen)
+    return (seen if program.is_exact else renumbered(seen)), run.steps

@@ -19,6 +19,8 @@ _NOW: Final = "now"
 _ROUND_NS: Final = 10**12
 # In traceparent headers, too.
 _ID: Final = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b")
+# A component of the SDK is numbered in its process.
+_COMPONENT: Final = re.compile(r"(_processor|_exporter|_reader)/\d+\b")
 _PORT: Final = re.compile(r"\b\d{5}\b")
 # A histogram of these units holds how long something took.
 _UNITS_OF_TIME: Final = frozenset({"s", "ms", "us", "ns", "min", "h"})
@@ -77,6 +79,8 @@ def _leaf(name: str, value: Any, reading: RequestReading) -> Any:
     if name.endswith("time_unix_nano") and value >= reading.began:
         # Another time than that of the run is so by a round number.
         return _NOW if value <= reading.ended else f"{_NOW} and {(value - reading.began) // _ROUND_NS} of {_ROUND_NS}"
+    if isinstance(value, str):
+        return _COMPONENT.sub(r"\1/0", value)
     return value.hex() if isinstance(value, bytes) else value
 
 

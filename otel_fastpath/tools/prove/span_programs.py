@@ -17,6 +17,7 @@ from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, attributes, fai
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
     from otel_fastpath.tools.prove.program import ProgramRun
 
@@ -48,6 +49,10 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"tracing": {"sampler": sampling.TraceIdRatioBased(0.5)}, "processors": ("memory",)},
     {"processors": ("marking", "batch")},
     {"tracing": {"sampler": sampling.StaticSampler(sampling.Decision.RECORD_ONLY)}, "processors": ("memory", "batch")},
+    {"is_measured": True},
+    {"is_measured": True, "processors": ("simple",), "status": 400},
+    {"status": 0, "processors": ("batch", "memory")},
+    {"tracing": {"span_limits": SpanLimits(max_span_attributes=0, max_links=1, max_link_attributes=0)}},
 )
 
 
@@ -121,6 +126,37 @@ class _Spans:
         child.end(**maybe(self._draw, 4, end_time=_TIME + 5))
         child.set_attribute("late", 1)
 
+    def _do_api(self, span: trace.Span) -> str:
+        """Tracers that record nothing by themselves."""
+        with trace.NoOpTracer().start_as_current_span("nothing") as nothing:
+            nothing.set_attribute("key", 1)
+        with trace.ProxyTracer("name").start_as_current_span("nothing", **self.start()):
+            pass
+        found = span.get_span_context()
+        remote = trace.SpanContext(
+            found.trace_id,
+            found.span_id,
+            is_remote=True,
+            trace_state=trace.TraceState([("vendor", "value"), ("b", "1")]),
+        )
+        with self._tracer.start_as_current_span(
+            "of a vendor", trace.set_span_in_context(trace.NonRecordingSpan(remote))
+        ):
+            trace.get_current_span().add_link(remote)
+        return f"{remote.trace_state.to_header()} {list(remote.trace_state.items())}"
+
+    def _do_mistake(self, span: trace.Span) -> None:
+        wrong: Any = span
+        draw = self._draw
+        mistakes: tuple[Callable[[], object], ...] = (
+            lambda: wrong.set_attribute(draw.choice(("", None, 5)), draw.choice(TEXTS)),
+            lambda: wrong.set_status("bad"),
+            lambda: wrong.add_event(None),
+            lambda: wrong.set_attributes({"": 1, "object": object, "set": {1}, "mixed": [1, "a", None]}),
+            lambda: wrong.record_exception("no exception"),
+        )
+        draw.choice(mistakes)()
+
     def _do_read(self, span: trace.Span) -> str:
         found = {name: getattr(span, name, None) for name in ("name", "kind", "dropped_attributes", "dropped_events")}
         return f"{found} {sorted(getattr(span, 'attributes', None) or ())} {len(getattr(span, 'events', ()))}"
@@ -167,6 +203,9 @@ def _run_spans(run: ProgramRun) -> None:
         for _ in range(4):
             run.attempt(_Spans(run, tracer, draw).block)
         telemetry.flush()
+    telemetry.tracers.shutdown()
+    # What comes too late.
+    run.attempt(_Spans(run, tracer, run.draw).block)
 
 
 def span_programs(first: int, number: int) -> list[Program]:

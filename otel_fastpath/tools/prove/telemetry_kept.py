@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
 
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -40,18 +42,29 @@ _MESSAGES: Final[dict[str, Any]] = {
 }
 # Whoever exports does so when it is flushed.
 _NEVER_MS: Final = 3_600_000
+_RIGHT: Final = 200
+_MEASURES: Final = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
 
 
 class _Session:
-    """In the place of a session of requests: answers each request, and keeps its body."""
+    """In the place of a session of requests: answers each request, and keeps its body.
 
-    def __init__(self, keep: Callable[[bytes], None]) -> None:
+    Args:
+        keep: Called with the body.
+        status: The status of the answers; 0: each request fails.
+    """
+
+    def __init__(self, keep: Callable[[bytes], None], status: int) -> None:
         self._keep = keep
+        self._status = status
 
     def request(self, *_args: Any, **kwargs: Any) -> Any:
         """Keep the body."""
         self._keep(kwargs["data"])
-        return SimpleNamespace(status_code=200, reason="OK", ok=True, content=b"", text="", headers={})
+        if not self._status:
+            raise ValueError("a session that fails")
+        is_right = self._status == _RIGHT
+        return SimpleNamespace(status_code=self._status, reason="Words", ok=is_right, content=b"", text="", headers={})
 
     def close(self) -> None:
         """Nothing is open."""
@@ -68,6 +81,8 @@ class KeptTelemetry:
         logging: Arguments of the logger provider.
         reader: Arguments of the exporter of metrics.
         is_read_twice: Whether there is another reader, in memory.
+        is_measured: Whether the SDK and the exporters measure themselves.
+        status: What the back end answers; 0: nothing.
     """
 
     processors: tuple[str, ...] = ("batch",)
@@ -76,40 +91,52 @@ class KeptTelemetry:
     logging: dict[str, Any] = field(default_factory=dict)
     reader: dict[str, Any] = field(default_factory=dict)
     is_read_twice: bool = False
+    is_measured: bool = False
+    status: int = _RIGHT
 
     def __post_init__(self) -> None:
         """Make the providers."""
+        with mock.patch.dict(os.environ, {_MEASURES: str(self.is_measured).lower()}):
+            self._make()
+
+    def _make(self) -> None:
         self._began = time.time_ns()
         self._bodies: list[tuple[str, bytes]] = []
         self._spans = InMemorySpanExporter()
         self._records = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
         resource = Resource({"service.name": "program", "numbers": (1, 2)}, "https://schema")
-        self.tracers = TracerProvider(resource=resource, shutdown_on_exit=False, **self.tracing)
-        self.loggers = LoggerProvider(resource=resource, shutdown_on_exit=False, **self.logging)
-        for name in self.processors:
-            self._process(name)
         exporter = OTLPMetricExporter(_URL, session=self._session("metrics"), **self.reader)
         readers: list[Any] = [PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))]
         if self.is_read_twice:
             readers.append(InMemoryMetricReader())
         self.meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False, **self.measuring)
+        # Releases before 1.43 do not measure themselves.
+        self._measured: dict[str, Any] = {"meter_provider": self.meters} if self.is_measured else {}
+        self.tracers = TracerProvider(resource=resource, shutdown_on_exit=False, **self.tracing, **self._measured)
+        self.loggers = LoggerProvider(resource=resource, shutdown_on_exit=False, **self.logging, **self._measured)
+        for name in self.processors:
+            self._process(name)
 
     def _session(self, signal: str) -> Any:
-        return _Session(lambda body: self._bodies.append((signal, body)))
+        return _Session(lambda body: self._bodies.append((signal, body)), self.status)
 
     def _process(self, name: str) -> None:
         if name == "memory":
             self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
             self.loggers.add_log_record_processor(SimpleLogRecordProcessor(self._records))
             return
-        spans = OTLPSpanExporter(_URL, session=self._session("traces"))
-        records = OTLPLogExporter(_URL, session=self._session("logs"))
+        spans = OTLPSpanExporter(_URL, session=self._session("traces"), **self._measured)
+        records = OTLPLogExporter(_URL, session=self._session("logs"), **self._measured)
         if name == "simple":
-            self.tracers.add_span_processor(SimpleSpanProcessor(spans))
-            self.loggers.add_log_record_processor(SimpleLogRecordProcessor(records))
-        else:
-            self.tracers.add_span_processor(BatchSpanProcessor(spans, schedule_delay_millis=_NEVER_MS))
-            self.loggers.add_log_record_processor(BatchLogRecordProcessor(records, schedule_delay_millis=_NEVER_MS))
+            self.tracers.add_span_processor(SimpleSpanProcessor(spans, **self._measured))
+            self.loggers.add_log_record_processor(SimpleLogRecordProcessor(records, **self._measured))
+            return
+        batches: dict[str, Any] = {
+            "schedule_delay_millis": _NEVER_MS,
+            **self._measured,
+        }
+        self.tracers.add_span_processor(BatchSpanProcessor(spans, **batches))
+        self.loggers.add_log_record_processor(BatchLogRecordProcessor(records, **batches))
 
     def flush(self) -> None:
         """Export everything that is due."""

@@ -1,0 +1,79 @@
+"""A driver of the DB-API that somebody has instrumented with `opentelemetry-instrumentation-dbapi`."""
+
+from __future__ import annotations
+
+import sqlite3
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.instrumentation import dbapi
+
+from otel_fastpath.tools.prove.libraries.modes import in_mode, providers
+from otel_fastpath.tools.prove.libraries.queries_drawn import query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+_ATTRIBUTES: Final = {"database": "database", "port": "port", "host": "host", "user": "user"}
+
+
+class _Connection:
+    """A connection of a driver with attributes that are recorded."""
+
+    database, host, port, user = "shop", "localhost", 5432, "ann"
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._connection.execute("CREATE TABLE items (number)")
+
+    def cursor(self) -> Any:
+        """A cursor."""
+        return self._connection.cursor()
+
+    def commit(self) -> None:
+        """Commit."""
+        self._connection.commit()
+
+    def rollback(self) -> None:
+        """Roll back."""
+        self._connection.rollback()
+
+    def close(self) -> None:
+        """Close."""
+        self._connection.close()
+
+
+def run_dbapi(run: ProgramRun) -> None:
+    """Queries through a driver that this package does not know."""
+    given = providers(run.telemetry(), "tracer", "meter")
+    driver: Any = SimpleNamespace(connect=_Connection, paramstyle="qmark", __version__="1.0", __name__="driver")
+    with in_mode(run):
+        dbapi.wrap_connect(
+            __name__,
+            driver,
+            "connect",
+            "sqlite",
+            _ATTRIBUTES,
+            version="1.0",
+            capture_parameters=run.seed % 2 == 1,
+            enable_commenter=run.seed % 3 == 1,
+            **given,
+        )
+        connection = driver.connect()
+        cursor = connection.cursor()
+
+        def ask(text: str, parameters: Sequence[Any]) -> Any:
+            if run.seed % 5 == 0:
+                cursor.executemany(text, [parameters, parameters])
+                return None
+            cursor.execute(text, parameters)
+            return tuple(cursor.fetchall())
+
+        query(run, ask, is_difficult=True)
+        run.attempt(connection.commit)
+        run.attempt(connection.close)
+
+
+PROGRAM: Final = run_dbapi

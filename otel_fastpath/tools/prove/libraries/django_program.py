@@ -1,0 +1,51 @@
+"""Applications of Django."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import django
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
+from django.http import HttpResponse
+from django.test import override_settings
+from django.urls import path
+from opentelemetry.instrumentation.django import DjangoInstrumentor
+
+from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.requests_drawn import call_wsgi, serve, status_of
+
+if TYPE_CHECKING:
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+if not settings.configured:
+    settings.configure(ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
+    django.setup()
+
+
+def _view(request: Any, **_arguments: Any) -> HttpResponse:
+    return HttpResponse(b"item", status=status_of(request.path), headers={"X-Answer": "yes"})
+
+
+urlpatterns = [
+    path("items/<str:number>", _view, name="item"),
+    path("status/<int:code>", _view),
+    path("health", _view),
+    path("boom", _view),
+]
+
+
+def run_django(run: ProgramRun) -> None:
+    """An application that answers 500 if a view raises."""
+    instrumentor = DjangoInstrumentor()
+    with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[]):
+        with in_mode(run):
+            instrumentor.instrument(**providers(run.telemetry()), **hooks(run, ("request_hook", "response_hook")))
+        try:
+            handler = WSGIHandler()
+            serve(run, lambda request: call_wsgi(handler, request))
+        finally:
+            instrumentor.uninstrument()
+
+
+PROGRAM: Final = run_django

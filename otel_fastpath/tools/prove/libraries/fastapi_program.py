@@ -1,0 +1,43 @@
+"""Applications of FastAPI, with `opentelemetry-instrumentation-fastapi`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter, FastAPI
+from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
+
+from otel_fastpath.tools.prove.libraries.asgi_program import HOOKS, call_asgi
+from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.requests_drawn import LONG_PATHS, serve
+from otel_fastpath.tools.prove.libraries.starlette_program import add_routes, answer
+
+if TYPE_CHECKING:
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+INCLUDED: Final = ("/api/items/3", "/api/nothing")
+
+
+def add_operations(app: Any) -> None:
+    """Let the application answer requests."""
+    router = APIRouter()
+    router.add_api_route("/items/{number}", lambda number: number, methods=["GET", "POST"])
+    app.include_router(router, prefix="/api")
+    app.add_api_route("/items/{number}", lambda number: number)
+    app.add_route("/status/{code}", answer)
+    app.add_route("/health", answer)
+    app.add_route("/boom", answer)
+
+
+def run_fastapi(run: ProgramRun) -> None:
+    """An instrumented application."""
+    app = FastAPI(openapi_url=None)
+    (add_operations if run.seed % 2 else add_routes)(app)
+    with in_mode(run):
+        FastAPIInstrumentor.instrument_app(
+            app, **providers(run.telemetry(), "tracer", "meter"), **hooks(run, HOOKS), **excluded(run)
+        )
+    serve(run, lambda request: call_asgi(app, request), (*LONG_PATHS, *INCLUDED))
+
+
+PROGRAM: Final = run_fastapi

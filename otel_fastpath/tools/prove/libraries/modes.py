@@ -1,0 +1,70 @@
+"""The ways in which instrumentations are set up: conventions, headers, hooks, and what is excluded."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+from opentelemetry.instrumentation import _semconv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+    from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
+
+_OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
+_HEADERS: Final = {
+    f"OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_{side}_{message}": "x-.*,host,content-length"
+    for side in ("SERVER", "CLIENT")
+    for message in ("REQUEST", "RESPONSE")
+} | {"OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SANITIZE_FIELDS": "x-secret"}
+_MODES: Final[tuple[dict[str, str], ...]] = (
+    {},
+    {_OPT_IN: "http/dup,database/dup"},
+    {_OPT_IN: "http,database", **_HEADERS},
+    {"OTEL_PYTHON_EXCLUDED_URLS": "items/9,health"},
+    {_OPT_IN: "http,database", "OTEL_PYTHON_INSTRUMENTATION_HTTP_CAPTURE_ALL_METHODS": "true"},
+    _HEADERS,
+)
+
+
+@contextmanager
+def in_mode(run: ProgramRun) -> Iterator[None]:
+    """Set the environment to that of one of the modes. The conventions are read again, as in a new process."""
+    stability = _semconv._OpenTelemetrySemanticConventionStability
+    with (
+        mock.patch.dict(os.environ, _MODES[run.seed % len(_MODES)]),
+        mock.patch.object(stability, "_initialized", new=False),
+        mock.patch.object(stability, "_OTEL_SEMCONV_STABILITY_SIGNAL_MAPPING", {}),
+    ):
+        yield
+
+
+def providers(telemetry: KeptTelemetry, *signals: str) -> dict[str, Any]:
+    """The arguments of an instrumentor for these signals, or for all."""
+    every = {"tracer": telemetry.tracers, "meter": telemetry.meters, "logger": telemetry.loggers}
+    return {f"{signal}_provider": every[signal] for signal in signals or every}
+
+
+def hooks(run: ProgramRun, names: Sequence[str]) -> dict[str, Any]:
+    """Hooks with these names that set an attribute, with every second mode."""
+    if run.seed % 2 == 0:
+        return {}
+    return {name: _async_hook if name.startswith("async_") else _hook for name in names}
+
+
+def _hook(span: Any, *_args: Any) -> None:
+    if span is not None and span.is_recording():
+        span.set_attribute("hooked", "yes")
+
+
+async def _async_hook(span: Any, *_args: Any) -> None:
+    _hook(span)
+
+
+def excluded(run: ProgramRun) -> dict[str, Any]:
+    """What a server's instrumentor is asked to exclude."""
+    return {"excluded_urls": "items/8"} if run.seed % 4 == 3 else {}  # noqa: PLR2004  # one in four

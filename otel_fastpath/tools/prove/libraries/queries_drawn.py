@@ -1,0 +1,61 @@
+"""Queries, drawn at random."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.tools.prove.libraries.modes import in_mode, providers
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Sequence
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+_QUERIES: Final = 8
+_STATEMENTS: Final = (
+    ("SELECT 1", ()),
+    ("select name from sqlite_master where name = ?", ("ann",)),
+    ("SELECT 'bob'", ()),
+    ("/* why */ SELECT ?, ?", (1, "two")),
+    ("INSERT INTO items VALUES (?)", (5,)),
+)
+# What this package's own wrappers record of them is their own.
+_DIFFICULT: Final = (("SELECT nothing FROM nowhere", ()), ("", ()))
+
+
+def query(run: ProgramRun, ask: Callable[[str, Sequence[Any]], Any], *, is_difficult: bool = False) -> None:
+    """Make drawn queries, in two halves.
+
+    Args:
+        run: The run.
+        ask: Makes a query, from the text and its parameters.
+        is_difficult: Whether some fail, or have no text.
+    """
+    statements = (*_STATEMENTS, *(_DIFFICULT if is_difficult else ()))
+    for draw in run.halves():
+        for _ in range(_QUERIES):
+            run.attempt(_ask, draw, ask, statements)
+
+
+def _ask(draw: random.Random, ask: Callable[[str, Sequence[Any]], Any], statements: Sequence[Any]) -> Any:
+    return ask(*draw.choice(statements))
+
+
+def query_instrumented(
+    run: ProgramRun, instrumentor: Any, connect: Callable[[], Callable[[str, Sequence[Any]], Any]], **options: Any
+) -> None:
+    """Likewise, in one of the modes, through a connection that is made while the library is instrumented.
+
+    Args:
+        run: The run.
+        instrumentor: Stock's.
+        connect: Returns what makes a query.
+        options: Further arguments for the instrumentor.
+    """
+    with in_mode(run):
+        instrumentor.instrument(**providers(run.telemetry()), **options)
+        try:
+            query(run, connect())
+        finally:
+            instrumentor.uninstrument()

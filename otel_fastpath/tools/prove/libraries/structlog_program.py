@@ -1,0 +1,68 @@
+"""Events of structlog, and records of `logging` that are correlated with spans."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from opentelemetry.instrumentation.logging import LoggingInstrumentor
+from opentelemetry.instrumentation.structlog import StructlogInstrumentor
+
+from otel_fastpath.tools.prove.values_drawn import TEXTS, attributes, fail
+
+if TYPE_CHECKING:
+    import random
+
+    from otel_fastpath.tools.prove.program import ProgramRun
+
+_EVENTS: Final = 10
+_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+
+
+def _log(log: Any, draw: random.Random) -> None:
+    getattr(log, draw.choice(_LEVELS))(
+        draw.choice(TEXTS), **{k.replace(".", "_"): v for k, v in attributes(draw).items()}
+    )
+
+
+def _log_exception(log: Any, draw: random.Random) -> None:
+    try:
+        fail(LookupError, draw.choice(TEXTS))
+    except LookupError:
+        log.exception("failed", number=draw.randrange(5))
+
+
+def _correlate(draw: random.Random) -> tuple[Any, ...]:
+    record = logging.getLogRecordFactory()("program", draw.choice((10, 40)), "file.py", 1, "text", (), None)
+    return tuple((name, str(vars(record)[name])) for name in sorted(vars(record)) if name.startswith("otel"))
+
+
+def run_structlog(run: ProgramRun) -> None:
+    """Events, in spans and out of them."""
+    telemetry = run.telemetry()
+    structlog.reset_defaults()
+    structlog.configure(
+        processors=[structlog.processors.add_log_level, lambda *_: (_ for _ in ()).throw(structlog.DropEvent)]
+    )
+    events, correlation = StructlogInstrumentor(), LoggingInstrumentor()
+    events.instrument(logger_provider=telemetry.loggers)
+    correlation.instrument(tracer_provider=telemetry.tracers, enable_log_auto_instrumentation=False)
+    log, tracer = structlog.get_logger("program"), telemetry.tracers.get_tracer("program")
+    try:
+        for draw in run.halves():
+            for _ in range(_EVENTS):
+                run.attempt(_log, log, draw)
+                run.attempt(_log_exception, log, draw)
+            with tracer.start_as_current_span("logging"):
+                run.attempt(_log, log, draw)
+                run.attempt(_correlate, draw)
+            run.attempt(_correlate, draw)
+            telemetry.flush()
+    finally:
+        correlation.uninstrument()
+        events.uninstrument()
+        structlog.reset_defaults()
+
+
+PROGRAM: Final = run_structlog

@@ -1,0 +1,46 @@
+"""Runs `otel-fastpath` with a changed SDK."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk import trace
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """`changed(old, new)` changes the source of the SDK's traces for the processes that `run` starts."""
+    folder = tmp_path / "changed/opentelemetry/sdk/trace"
+    shutil.copytree(Path(trace.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def change(old, new):
+        file = folder / "__init__.py"
+        text = file.read_text(encoding="utf-8")
+        assert old in text, "the SDK's source has changed: change the test"
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return change
+
+
+@pytest.fixture
+def run(tmp_path):
+    """`run("status", NAME="value")`: the command with these arguments and variables in a process."""
+
+    def run(*arguments, **variables):
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("OTEL")}
+        path = os.pathsep.join([str(tmp_path / "changed"), *filter(None, [environ.get("PYTHONPATH")])])
+        return subprocess.run(
+            [sys.executable, "-m", "otel_fastpath", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**environ, "PYTHONPATH": path, **variables},
+            cwd=tmp_path,
+        )
+
+    return run

@@ -1,0 +1,92 @@
+"""A program and its steps."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+import pytest
+from opentelemetry import trace
+
+from otel_fastpath.tools.prove.catalogue import programs
+from otel_fastpath.tools.prove.program import Program, observe, observe_steps
+
+
+def _run(run):
+    telemetry = run.telemetry()
+    tracer = telemetry.tracers.get_tracer("program")
+
+    def number():
+        return run.draw.randrange(1000)
+
+    def outer():
+        return run.attempt(number), run.attempt(number)
+
+    for _ in run.halves():
+        run.attempt(number)
+        run.attempt(outer)
+        run.attempt(number)
+        with tracer.start_as_current_span("work"):
+            trace.get_current_span().set_attribute("key", 1)
+
+
+PROGRAM = Program("steps", 7, _run)
+
+
+def _outcomes(skipped=()):
+    return eval(observe(PROGRAM, skipped=frozenset(skipped)).partition("\n")[0])[1]  # noqa: S307  # made by repr
+
+
+def test_the_same_seed_is_the_same_program():
+    """Ids and times are no exception."""
+    assert observe(PROGRAM) == observe(PROGRAM)
+
+
+def test_both_halves_are_the_same():
+    """What is seen first in the first half comes again in the second."""
+    *steps, _ = _outcomes()
+    assert steps[: len(steps) // 2] == steps[len(steps) // 2 :]
+
+
+def test_a_step_that_is_skipped_leaves_the_others_as_they_are():
+    """In both halves, with the steps inside of it."""
+    one, inner, other, pair, last = _outcomes()[:5]
+    assert pair == f"({inner}, {other})"
+    assert _outcomes([(1, 2)])[:2] == (one, last)
+    assert _outcomes([(1, 2, 1)])[:4] == (one, other, f"(None, {other})", last)
+
+
+def test_the_steps_are_named():
+    """After what they call."""
+    _, steps = observe_steps(PROGRAM)
+    assert steps == {
+        (1,): "run",
+        (1, 1): "number",
+        (1, 2): "outer",
+        (1, 2, 1): "number",
+        (1, 2, 2): "number",
+        (1, 3): "number",
+    }
+
+
+def test_what_opentelemetry_logs_is_seen():
+    """And what it warns of, once for all threads and calls."""
+
+    def run(_run):
+        for _ in range(2):
+            logging.getLogger("opentelemetry.sdk.program").warning("not %s", "good")
+            warnings.warn("old", DeprecationWarning, stacklevel=1)
+
+    assert observe(Program("logs", 1, run)).splitlines()[1] == (
+        "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not good'), ('warning', 'DeprecationWarning', 'old'))"
+    )
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_there_are_programs_of_each_signal_and_library(number):
+    """With a name each."""
+    names = [each.name for each in programs(number)]
+    assert len(set(names)) == len(names)
+    kinds = {name.rpartition(" ")[0] for name in names}
+    assert {"spans", "metrics", "logs", "DB-API", "sqlite3"} <= kinds
+    assert [name for name in names if name.startswith("sqlite3")] == [f"sqlite3 {each}" for each in range(number)]
