@@ -77,7 +77,8 @@ THIRD_PARTIES = {
     **{name: {"opentelemetry"} for name in {"trace", *SIGNALS}},
     "others": {"opentelemetry", "packaging"},
     **{name: {"opentelemetry", "wrapt"} for name in ("wrapping", *LIBRARIES)},
-    **{name: {"opentelemetry"} for name in ("instrumentor", "shedding", "start", "status")},
+    **{name: {"opentelemetry"} for name in ("instrumentor", "shedding", "start")},
+    "status": {"opentelemetry", "packaging"},
     # They measure OpenTelemetry, and have a plugin of pytest and modules that are on the path of what they start.
     "tools": {"opentelemetry", "pytest", "otel_fastpath_loopback", "otel_fastpath_rule"},
 }

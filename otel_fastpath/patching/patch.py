@@ -24,6 +24,7 @@ from otel_fastpath.patching.sources.guard import (
     Distributions,
     ReplacedError,
     SkipError,
+    UnknownError,
     UnmetError,
     check_sources,
     fingerprint,
@@ -110,13 +111,23 @@ class Patch:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the status: the state of one patch or wrapper."""
+    """One line of the status: the state of one patch or wrapper.
+
+    Attributes:
+        name: See `Patch`.
+        target: Likewise.
+        state: Its state.
+        reason: Why it is in this state; empty if there is nothing to say.
+        why: See `Patch`.
+        unknown: The function that does something else than in the known releases, so that the patch is skipped.
+    """
 
     name: str
     target: str
     state: State
     reason: str
     why: str
+    unknown: str = ""
 
 
 class Installation:
@@ -131,6 +142,7 @@ class Installation:
         self.patch = patch
         self.state = State.OFF
         self.reason = "not instrumented"
+        self._unknown = ""
         self._distributions = distributions
         self._log_skip = log_skip
         places = (patch.target, *patch.sources)
@@ -187,7 +199,8 @@ class Installation:
             reason = self.patch.stock.why_not()
         if self.state is State.APPLIED and not reason and proven.is_used():
             reason = proven.remark(self.places())
-        return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why)
+        unknown = self._unknown if self.state is State.SKIPPED else ""
+        return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why, unknown)
 
     def places(self) -> set[str]:
         """The functions of stock that the patch rests on: "module:qualified.name"."""
@@ -230,11 +243,13 @@ class Installation:
             self.state, self.reason = State.APPLIED, ""
         except SkipError as skip:
             self.state, self.reason = State.SKIPPED, str(skip)
+            self._unknown = skip.place if isinstance(skip, UnknownError) else ""
             # Unsupported versions need no warning, and other code's replacements not even a log record, which some of
             # that code would send on.
             level = _LEVELS.get(type(skip), logging.WARNING)
             self._log_skip(level, self.patch.name, str(skip))
         except Exception as error:
+            self._unknown = ""
             self.state, self.reason = State.SKIPPED, f"{type(error).__name__}: {error}"
             _logger.exception("Patch %s was not applied; the original stays in place.", self.patch.name)
 

@@ -14,6 +14,7 @@ from otel_fastpath import compiled, left_out, wrong_settings
 from otel_fastpath.patching import faults, finding, interpreter
 from otel_fastpath.patching.instrumentor_report import StatusReport
 from otel_fastpath.patching.patch import State
+from otel_fastpath.status.causes import ADVICE, Cause, causes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ class Status:
         not_loaded: The instrumentations that OpenTelemetry does not load, and why.
         not_installed: The names of the patches that wait for a module that is not installed.
         left_out: How much was left out of the telemetry because there was too much of it, by kind.
+        causes: The functions of new releases because of which patches are skipped.
     """
 
     version: str
@@ -72,6 +74,7 @@ class Status:
     not_loaded: tuple[str, ...] = ()
     not_installed: tuple[str, ...] = ()
     left_out: dict[str, int] = field(default_factory=dict)
+    causes: tuple[Cause, ...] = ()
 
 
 def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence[str] = ()) -> Status:
@@ -92,6 +95,7 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence
         distributions={name: interpreter.version(name) for name in _DISTRIBUTIONS},
         faults=faults.counts(),
         left_out=left_out.counts(),
+        causes=causes(rows),
         notes=(advice, *notes) if advice else tuple(notes),
         rows=tuple(rows),
         wrong_settings=wrong_settings.found(),
@@ -119,10 +123,11 @@ def as_text(status: Status, width: int, *, is_whole: bool = False, is_coloured: 
         status: The status.
         width: In characters.
         is_whole: Whether the table has each patch. If not, those that wait for a module that is not installed are left
-            out, and those of a library that are off, or wait, for the same reason have one row.
+            out, and so are those that stand below the cause for which they are skipped; those of a library that are
+            off, or wait, for the same reason have one row.
         is_coloured: Whether states have colours, by ANSI escape sequences.
     """
-    lines = [*_head(status, width, is_coloured=is_coloured), ""]
+    lines = [*_head(status, width, is_coloured=is_coloured), "", *_causes(status.causes, width)]
     rows = _cells(status.rows) if is_whole else _short_cells(status)
     lines += _table(rows, width, is_coloured=is_coloured)
     return "\n".join([*lines, *_tracers(status.tracers, width)])
@@ -177,6 +182,7 @@ def _cells(rows: Sequence[Row]) -> list[_Cells]:
 
 def _short_cells(status: Status) -> list[_Cells]:
     hidden = frozenset(status.not_installed)
+    hidden |= {name for cause in status.causes for name in cause.costs}
     shown = [row for row in status.rows if row.name not in hidden]
     found: list[_Cells] = []
     for (first, state, reason), group in groupby(
@@ -188,6 +194,24 @@ def _short_cells(status: Status) -> list[_Cells]:
         else:
             found += _cells(rows)
     return found
+
+
+def _causes(found: Sequence[Cause], width: int) -> list[str]:
+    """A paragraph for each function that a release changed."""
+    lines = ["SKIPPED, BECAUSE A RELEASE IS NOT KNOWN YET"] if found else []
+    for cause in found:
+        function = cause.function.partition(":")[2]
+        head = f"{cause.distribution} {cause.version} changed {function}; {ADVICE}. Until then, stock's code runs:"
+        lines += textwrap.wrap(head, width, subsequent_indent=_GAP * 2, break_long_words=False)
+        for name, why in cause.costs.items():
+            lines += textwrap.wrap(
+                f"{_GAP}{name}  {why}",
+                width,
+                subsequent_indent=_GAP * 2,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+    return [*lines, ""] if lines else []
 
 
 def _table(rows: Sequence[_Cells], width: int, *, is_coloured: bool) -> list[str]:

@@ -6,17 +6,14 @@ Functions that patches rest on are drawn by a seed, and changed in their source:
 they set on the current span, a condition, a constant, a statement less; or in a way that nobody can see: a variable
 more, or one with another name.
 """
-# ruff: noqa: T201  # a program that prints
 
 from __future__ import annotations
 
 import ast
 import gc
 import json
-import os
 import random
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -34,7 +31,10 @@ from otel_fastpath.tools.prove.observer import Trial
 from otel_fastpath.tools.prove.program import observe
 from otel_fastpath.tools.prove.reach import Reach
 
-OUTPUT = Path(__file__).resolve().parents[2] / "build/mutations"
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUT = ROOT / "build/mutations"
+PAGE = ROOT / "docs/prove.md"
+_BEGIN, _END = "<!-- power: begin -->", "<!-- power: end -->"
 _PROGRAMS = 4
 _SET = "__import__('opentelemetry.trace').trace.get_current_span().set_attribute('mutated', 'yes')"
 # A batch of programs is run at once; most differences are seen in the first.
@@ -172,8 +172,10 @@ def _other_name(lines, node, draw):
         _replace(lines, each, f"{name}_renamed")
 
 
-SEEN = (_other_result, _attribute_set, _other_condition, _other_constant, _statement_less)
-UNSEEN = (_variable_more, _variable_in_between, _result_in_variable, _other_name)
+KINDS_OF = {
+    "seen": (_other_result, _attribute_set, _other_condition, _other_constant, _statement_less),
+    "unseen": (_variable_more, _variable_in_between, _result_in_variable, _other_name),
+}
 
 
 class Power:
@@ -286,37 +288,41 @@ def _function(place):
     return Function(place, code) if is_own and function_in(vars(owner).get(name)) is function else None
 
 
-def measure(number, seed, core, kinds):
-    """Draw so many changes of these kinds, and print what becomes of them."""
+def _file(name, core):
+    return OUTPUT / f"power-{name}-{core}.jsonl"
+
+
+def measure(name, number, seed, core):
+    """Judge so many changes of the kinds of this name; their outcomes are in a file."""
     power = Power(core)
-    rows = []
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    file = OUTPUT / f"power-{kinds[0].__name__.strip('_')}-{core}.jsonl"
-    began = time.monotonic()
-    with file.open("w", encoding="utf-8") as output:
-        for function, kind, lines in power.draw(kinds, seed):
+    done = 0
+    with _file(name, core).open("w", encoding="utf-8") as output:
+        for function, kind, lines in power.draw(KINDS_OF[name], seed):
             outcome = power.judge(function, kind, lines)
             if outcome in {BREAKS, NO_CHANGE}:
                 continue
-            rows.append((kind.__name__.strip("_"), outcome.partition(":")[0]))
             changed = [text for text, old in zip(lines, source_of(function)[0], strict=True) if text != old]
-            output.write(json.dumps([function.place, rows[-1][0], outcome, changed]) + "\n")
+            output.write(json.dumps([function.place, kind.__name__.strip("_"), outcome, changed]) + "\n")
             output.flush()
-            if len(rows) == number:
+            done += 1
+            if done == number:
                 break
-    print(f"{number} changes of {len(power.functions)} functions with the core {core}, seed {seed}")
-    for (name, outcome), count in sorted(Counter(rows).items()):
-        print(f"  {name}: {outcome} {count}")
-    print(
-        f"  in all: {dict(Counter(outcome for _, outcome in rows))}; {file}; {time.monotonic() - began:.0f} s",
-        flush=True,
-    )
 
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-    from checking import quiet
+def table(core):
+    """What became of the changes, as a table for docs/prove.md."""
+    rows = ["| changes | refused | followed | unseen |", "| --- | ---: | ---: | ---: |"]
+    for name in KINDS_OF:
+        lines = _file(name, core).read_text(encoding="utf-8").splitlines()
+        counts = Counter(json.loads(line)[2].partition(":")[0] for line in lines)
+        cells = " | ".join(str(counts[each]) for each in ("refused", "followed", "unseen"))
+        rows.append(f"| {len(lines)} that {'can' if name == 'seen' else 'cannot'} be seen | {cells} |")
+    return "\n".join(rows)
 
-    quiet()
-    measure(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], {"seen": SEEN, "unseen": UNSEEN}[sys.argv[4]])
-    os._exit(0)
+
+def write_page(core):
+    """Put the table into the page."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    PAGE.write_text(f"{before}{begin}\n\n{table(core)}\n\n{end}{after}", encoding="utf-8")

@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/mutations"), str(ROOT / "tests"), str(ROOT)]
 
+import power  # noqa: E402
 from checking import CORES, KINDS, WAYS, Checker, Row, quiet  # noqa: E402
 
 OUTPUT = ROOT / "build/mutations"
@@ -35,6 +36,12 @@ def main(arguments=None):
     options = _options(arguments)
     began = time.monotonic()
     quiet()
+    if options.power:
+        for number, name in enumerate(power.KINDS_OF):
+            power.measure(name, options.power, options.seed + number, options.core[0])
+        print(power.table(options.core[0]))
+        power.write_page(options.core[0])
+        return 0
     OUTPUT.mkdir(parents=True, exist_ok=True)
     checker = Checker()
     wrong = checker.check_programs()
@@ -147,6 +154,13 @@ def _options(arguments):
     parser.add_argument(
         "--part", action="append", metavar="K/N", help="every N-th mutation, from the K-th on (from 0); several add up"
     )
+    parser.add_argument(
+        "--power",
+        type=int,
+        metavar="N",
+        help="draw N changes that can be seen, and N others, and let `prove` judge",
+    )
+    parser.add_argument("--seed", type=int, default=20261127, help="what they are drawn by")
     parser.add_argument("--skip", type=int, default=0, metavar="NUMBER", help="leave out the first ones of these")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes at a time")
     return parser.parse_args(arguments)

@@ -115,8 +115,16 @@ def test_the_json_has_a_schema():
         "not_loaded": [],
         "not_installed": [],
         "left_out": {},
+        "causes": [],
         "patches": [
-            {"name": row.name, "target": row.target, "state": row.state.value, "reason": row.reason, "why": row.why}
+            {
+                "name": row.name,
+                "target": row.target,
+                "state": row.state.value,
+                "reason": row.reason,
+                "why": row.why,
+                "unknown": "",
+            }
             for row in (SHORT, LONG)
         ],
     }

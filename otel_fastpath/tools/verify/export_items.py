@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _FRAME: Final = re.compile(r'^  File "(?P<path>.+)", line \d+, in .+$')
 # The frames of hooks: a patch has others than what it replaces. The path of a compiled one begins with the package.
-_OF_HOOKS: Final = re.compile(r"(?:^|[/\\])(opentelemetry|otel_fastpath|wrapt)[/\\]|[/\\]contextlib\.py$")
+_OF_HOOKS: Final = re.compile(
+    r"(?:^|[/\\])(opentelemetry|otel_fastpath|wrapt|fastapi[/\\]telemetry)[/\\]|[/\\]contextlib\.py$"
+)
 _STACKTRACE: Final = "exception.stacktrace"
 _REMOTE: Final = '"(remote)"'
 # The fields of a data point that hold what was measured.

@@ -58,7 +58,7 @@ def run_aiohttp_web(run: ProgramRun) -> None:
             instrumentor.instrument(tracer_provider=telemetry.tracers)
             runner, url = loop.run_until_complete(_started())
         try:
-            serve(run, lambda request: loop.run_until_complete(_ask(url, request)), PATHS)
+            serve(run, telemetry, lambda request: loop.run_until_complete(_ask(url, request)), PATHS)
         finally:
             loop.run_until_complete(runner.cleanup())
             loop.close()

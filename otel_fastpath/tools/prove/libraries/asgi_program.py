@@ -42,15 +42,31 @@ def call_asgi(app: Any, request: Request) -> tuple[Any, ...]:
 
 
 async def _serve(scope: Any, receive: Any, send: Any) -> None:
-    await receive()
+    message = await receive()
     if scope["type"] != "http":
         await send({"type": "websocket.accept"})
+        while message["type"] != "http.disconnect":
+            message = await receive()
+            await send({"type": "websocket.send", "text": "yes"})
+        await send({"type": "websocket.close", "code": 1000})
         return
     status = status_of(scope["path"])
+    if scope["path"] == "/items/4":
+        await _send_with_trailers(send, status)
+        return
     headers = [(b"content-length", b"4"), (b"x-answer", b"yes"), (b"content-type", b"text/plain")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"it", "more_body": True})
     await send({"type": "http.response.body", "body": b"em"})
+
+
+async def _send_with_trailers(send: Any, status: int) -> None:
+    headers = [(b"content-length", b"2"), (b"trailer", b"x-end")]
+    await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": True})
+    await send({"type": "http.response.body", "body": b"ok"})
+    for is_last in (False, True):
+        trailers = [(b"x-end", b"yes")]
+        await send({"type": "http.response.trailers", "headers": trailers, "more_trailers": not is_last})
 
 
 def _in_websocket(app: Any) -> tuple[Any, ...]:
@@ -71,7 +87,7 @@ def run_asgi(run: ProgramRun) -> None:
             exclude_spans=_LESS_SPANS[run.seed % len(_LESS_SPANS)],
         )
         run.attempt(_in_websocket, app)
-    serve(run, lambda request: call_asgi(app, request), _PATHS)
+    serve(run, telemetry, lambda request: call_asgi(app, request), _PATHS)
 
 
 PROGRAM: Final = run_asgi

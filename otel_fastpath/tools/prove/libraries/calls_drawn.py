@@ -7,13 +7,14 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import around, hooks, in_mode, providers
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
 
     from otel_fastpath.tools.prove.program import ProgramRun
+    from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
 
 HOOKS: Final = ("request_hook", "response_hook")
 _CALLS: Final = 6
@@ -94,15 +95,18 @@ def call_servers(
     """
     # It is no part of what is seen.
     url_served()
+    telemetry = run.telemetry()
     with in_mode(run):
-        instrumentor.instrument(**providers(run.telemetry()), **hooks(run, names))
+        instrumentor.instrument(**providers(telemetry), **hooks(run, names))
         try:
-            for draw in run.halves():
+            for _ in run.halves():
                 for _ in range(_CALLS):
-                    run.attempt(_make, draw, ask, is_difficult=is_difficult)
+                    run.attempt(_make, run, telemetry, ask, is_difficult=is_difficult)
         finally:
             instrumentor.uninstrument()
 
 
-def _make(draw: random.Random, ask: Callable[[DrawnCall], Any], *, is_difficult: bool) -> Any:
-    return ask(draw_call(draw, is_difficult=is_difficult))
+def _make(run: ProgramRun, telemetry: KeptTelemetry, ask: Callable[[DrawnCall], Any], *, is_difficult: bool) -> Any:
+    call = draw_call(run.draw, is_difficult=is_difficult)
+    with around(run, telemetry):
+        return ask(call)

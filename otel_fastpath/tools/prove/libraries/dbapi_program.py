@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.tools.prove.program import ProgramRun
 
+_COMMENTS: Final[tuple[dict[str, Any], ...]] = ({}, {"db_driver": False}, {"opentelemetry_values": False})
 _ATTRIBUTES: Final = {"database": "database", "port": "port", "host": "host", "user": "user"}
 
 
@@ -31,6 +32,10 @@ class _Connection:
     def cursor(self) -> Any:
         """A cursor."""
         return self._connection.cursor()
+
+    def listen(self, call: Any) -> None:
+        """Let it be called with the text of each query that the database gets."""
+        self._connection.set_trace_callback(call)
 
     def commit(self) -> None:
         """Commit."""
@@ -59,10 +64,14 @@ def run_dbapi(run: ProgramRun) -> None:
             version="1.0",
             capture_parameters=run.seed % 2 == 1,
             enable_commenter=run.seed % 3 == 1,
+            commenter_options=_COMMENTS[run.seed % len(_COMMENTS)],
+            enable_attribute_commenter=run.seed % 4 == 1,
             **given,
         )
         connection = driver.connect()
         cursor = connection.cursor()
+        # With the comment that was added; the ids in it are the seed's.
+        connection.listen(run.outcomes.append)
 
         def ask(text: str, parameters: Sequence[Any]) -> Any:
             if run.seed % 5 == 0:

@@ -37,13 +37,14 @@ urlpatterns = [
 
 def run_django(run: ProgramRun) -> None:
     """An application that answers 500 if a view raises."""
+    telemetry = run.telemetry()
     instrumentor = DjangoInstrumentor()
     with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[]):
         with in_mode(run):
-            instrumentor.instrument(**providers(run.telemetry()), **hooks(run, ("request_hook", "response_hook")))
+            instrumentor.instrument(**providers(telemetry), **hooks(run, ("request_hook", "response_hook")))
         try:
             handler = WSGIHandler()
-            serve(run, lambda request: call_wsgi(handler, request))
+            serve(run, telemetry, lambda request: call_wsgi(handler, request))
         finally:
             instrumentor.uninstrument()
 

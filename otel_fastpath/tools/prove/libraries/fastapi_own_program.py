@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 def run_fastapi_own(run: ProgramRun) -> None:
     """An application with the providers of this run."""
+    telemetry = run.telemetry()
     with in_mode(run):
-        given: Any = providers(run.telemetry())
+        given: Any = providers(telemetry)
         app = FastAPI(openapi_url=None, telemetry=given)
     add_operations(app)
-    serve(run, lambda request: call_asgi(app, request), (*PATHS, *INCLUDED))
+    serve(run, telemetry, lambda request: call_asgi(app, request), (*PATHS, *INCLUDED))
 
 
 PROGRAM: Final = run_fastapi_own

@@ -31,13 +31,14 @@ def add_operations(app: Any) -> None:
 
 def run_fastapi(run: ProgramRun) -> None:
     """An instrumented application."""
+    telemetry = run.telemetry()
     app = FastAPI(openapi_url=None)
     (add_operations if run.seed % 2 else add_routes)(app)
     with in_mode(run):
         FastAPIInstrumentor.instrument_app(
-            app, **providers(run.telemetry(), "tracer", "meter"), **hooks(run, HOOKS), **excluded(run)
+            app, **providers(telemetry, "tracer", "meter"), **hooks(run, HOOKS), **excluded(run)
         )
-    serve(run, lambda request: call_asgi(app, request), (*LONG_PATHS, *INCLUDED))
+    serve(run, telemetry, lambda request: call_asgi(app, request), (*LONG_PATHS, *INCLUDED))
 
 
 PROGRAM: Final = run_fastapi

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 def run_flask(run: ProgramRun) -> None:
     """An application that raises further what a view raises."""
+    telemetry = run.telemetry()
     instrumentor: Any = FlaskInstrumentor
     app = flask.Flask("program")
     app.testing = True
     for rule in ("/items/<number>", "/status/<code>", "/health", "/boom"):
         app.add_url_rule(rule, rule, _view, methods=["GET", "POST"])
-    given = providers(run.telemetry(), "tracer", "meter")
+    given = providers(telemetry, "tracer", "meter")
     with in_mode(run):
         instrumentor.instrument_app(app, **given, **hooks(run, ("request_hook", "response_hook")), **excluded(run))
-    serve(run, lambda request: call_wsgi(app, request))
+    serve(run, telemetry, lambda request: call_wsgi(app, request))
 
 
 def _view(**_arguments: Any) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
-from opentelemetry.instrumentation import _semconv
+from opentelemetry.instrumentation import _semconv, utils
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +49,20 @@ def providers(telemetry: KeptTelemetry, *signals: str) -> dict[str, Any]:
     return {f"{signal}_provider": every[signal] for signal in signals or every}
 
 
+@contextmanager
+def around(run: ProgramRun, telemetry: KeptTelemetry) -> Iterator[None]:
+    """A span of the application's own, or suppressed instrumentations, or nothing, for each step of some programs."""
+    kind = run.draw.randrange(4)
+    with ExitStack() as entered:
+        if kind == 1:
+            entered.enter_context(telemetry.tracers.get_tracer("application").start_as_current_span("around"))
+        elif kind == 2:  # noqa: PLR2004  # one of them
+            entered.enter_context(utils.suppress_http_instrumentation())
+        elif kind == 3 and run.draw.randrange(2):  # noqa: PLR2004  # likewise
+            entered.enter_context(utils.suppress_instrumentation())
+        yield
+
+
 def hooks(run: ProgramRun, names: Sequence[str]) -> dict[str, Any]:
     """Hooks with these names that set an attribute, with every second mode."""
     if run.seed % 2 == 0:
@@ -56,9 +70,10 @@ def hooks(run: ProgramRun, names: Sequence[str]) -> dict[str, Any]:
     return {name: _async_hook if name.startswith("async_") else _hook for name in names}
 
 
-def _hook(span: Any, *_args: Any) -> None:
+def _hook(span: Any, *args: Any) -> None:
     if span is not None and span.is_recording():
         span.set_attribute("hooked", "yes")
+        span.set_attribute("arguments", [type(each).__name__ for each in args])
 
 
 async def _async_hook(span: Any, *_args: Any) -> None:

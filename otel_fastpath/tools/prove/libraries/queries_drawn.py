@@ -21,7 +21,11 @@ _STATEMENTS: Final = (
     ("INSERT INTO items VALUES (?)", (5,)),
 )
 # What this package's own wrappers record of them is their own.
-_DIFFICULT: Final = (("SELECT nothing FROM nowhere", ()), ("", ()))
+_DIFFICULT: Final[tuple[tuple[Any, Any], ...]] = (
+    ("SELECT nothing FROM nowhere", ()),
+    ("", ()),
+    ("SELECT 3;", ()),
+)
 
 
 def query(run: ProgramRun, ask: Callable[[str, Sequence[Any]], Any], *, is_difficult: bool = False) -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.instrumentation import propagators
 
-from otel_fastpath.tools.prove.libraries.modes import in_mode
+from otel_fastpath.tools.prove.libraries.modes import around, in_mode
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable
 
     from otel_fastpath.tools.prove.program import ProgramRun
+    from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
 
 _PARENT: Final = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 _REQUESTS: Final = 8
@@ -134,11 +135,14 @@ def status_of(path: str) -> int:
     return int(path.rpartition("/")[2]) if path.startswith("/status/") else 404 if path == "/nowhere" else 200
 
 
-def serve(run: ProgramRun, ask: Callable[[Request], Any], paths: tuple[str, ...] = PATHS) -> None:
+def serve(
+    run: ProgramRun, telemetry: KeptTelemetry, ask: Callable[[Request], Any], paths: tuple[str, ...] = PATHS
+) -> None:
     """Ask for drawn requests, in two halves, in one of the modes.
 
     Args:
         run: The run.
+        telemetry: Its telemetry.
         ask: Lets the application serve a request.
         paths: What is asked for.
     """
@@ -148,15 +152,17 @@ def serve(run: ProgramRun, ask: Callable[[Request], Any], paths: tuple[str, ...]
         # Servers read it for each request.
         stock.set_global_response_propagator(stock.TraceResponsePropagator() if run.seed % 3 == 1 else before)
         try:
-            for draw in run.halves():
+            for _ in run.halves():
                 for _ in range(_REQUESTS):
-                    run.attempt(_ask, draw, ask, paths)
+                    run.attempt(_ask, run, telemetry, ask, paths)
         finally:
             stock.set_global_response_propagator(before)
 
 
-def _ask(draw: random.Random, ask: Callable[[Request], Any], paths: tuple[str, ...]) -> Any:
-    return ask(draw_request(draw, paths))
+def _ask(run: ProgramRun, telemetry: KeptTelemetry, ask: Callable[[Request], Any], paths: tuple[str, ...]) -> Any:
+    request = draw_request(run.draw, paths)
+    with around(run, telemetry):
+        return ask(request)
 
 
 def call_wsgi(app: Any, request: Request) -> tuple[Any, ...]:

@@ -33,11 +33,12 @@ def add_routes(app: Any) -> None:
 
 def run_starlette(run: ProgramRun) -> None:
     """An instrumented application."""
+    telemetry = run.telemetry()
     app = Starlette()
     add_routes(app)
     with in_mode(run):
-        StarletteInstrumentor.instrument_app(app, **providers(run.telemetry(), "tracer", "meter"), **hooks(run, HOOKS))
-    serve(run, lambda request: call_asgi(app, request), _PATHS)
+        StarletteInstrumentor.instrument_app(app, **providers(telemetry, "tracer", "meter"), **hooks(run, HOOKS))
+    serve(run, telemetry, lambda request: call_asgi(app, request), _PATHS)
 
 
 PROGRAM: Final = run_starlette

@@ -33,6 +33,10 @@ def _log_exception(log: Any, draw: random.Random) -> None:
         log.exception("failed", number=draw.randrange(5))
 
 
+def _hook(span: Any, record: Any) -> None:
+    record.otelHooked = span.is_recording()
+
+
 def _correlate(draw: random.Random) -> tuple[Any, ...]:
     record = logging.getLogRecordFactory()("program", draw.choice((10, 40)), "file.py", 1, "text", (), None)
     return tuple((name, str(vars(record)[name])) for name in sorted(vars(record)) if name.startswith("otel"))
@@ -47,7 +51,12 @@ def run_structlog(run: ProgramRun) -> None:
     )
     events, correlation = StructlogInstrumentor(), LoggingInstrumentor()
     events.instrument(logger_provider=telemetry.loggers)
-    correlation.instrument(tracer_provider=telemetry.tracers, enable_log_auto_instrumentation=False)
+    correlation.instrument(
+        tracer_provider=telemetry.tracers,
+        enable_log_auto_instrumentation=False,
+        inject_trace_context=run.seed % 2 == 0,
+        log_hook=_hook if run.seed % 3 == 0 else None,
+    )
     log, tracer = structlog.get_logger("program"), telemetry.tracers.get_tracer("program")
     try:
         for draw in run.halves():

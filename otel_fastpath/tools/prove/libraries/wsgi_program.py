@@ -24,10 +24,11 @@ def _serve(environ: Any, start_response: Any) -> Iterable[bytes]:
 
 def run_wsgi(run: ProgramRun) -> None:
     """A middleware around an application."""
-    given = providers(run.telemetry(), "tracer", "meter")
+    telemetry = run.telemetry()
+    given = providers(telemetry, "tracer", "meter")
     with in_mode(run):
         app = OpenTelemetryMiddleware(_serve, **hooks(run, ("request_hook", "response_hook")), **given)
-    serve(run, lambda request: call_wsgi(app, request))
+    serve(run, telemetry, lambda request: call_wsgi(app, request))
 
 
 PROGRAM: Final = run_wsgi
