@@ -20,6 +20,7 @@ from pathlib import Path
 from functions import Function, function_in
 from mutating import COUNTS, Returns, note_users, put_source, source_of
 from processes import LONG_S, in_child
+from readme import insert
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching.patch import State, installations
@@ -34,7 +35,6 @@ from otel_fastpath.tools.prove.reach import Reach
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "build/mutations"
 PAGE = ROOT / "docs/prove.md"
-_BEGIN, _END = "<!-- power: begin -->", "<!-- power: end -->"
 _PROGRAMS = 4
 _SET = "__import__('opentelemetry.trace').trace.get_current_span().set_attribute('mutated', 'yes')"
 # A batch of programs is run at once; most differences are seen in the first.
@@ -323,6 +323,5 @@ def table(core):
 
 def write_page(core):
     """Put the table into the page."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    PAGE.write_text(f"{before}{begin}\n\n{table(core)}\n\n{end}{after}", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(insert(page, "power", table(core)), encoding="utf-8")

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/mutations"), str(ROOT / "tests"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "tests/mutations"), str(ROOT / "tests"), str(ROOT / "benchmarks"), str(ROOT)]
 
 import power  # noqa: E402
 from checking import CORES, KINDS, WAYS, Checker, Row, quiet  # noqa: E402
@@ -39,7 +39,6 @@ def main(arguments=None):
     if options.power:
         for number, name in enumerate(power.KINDS_OF):
             power.measure(name, options.power, options.seed + number, options.core[0])
-        print(power.table(options.core[0]))
         power.write_page(options.core[0])
         return 0
     OUTPUT.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ import platform
 import re
 import subprocess
 import sys
+from dataclasses import astuple
 from importlib import metadata
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from otel_fastpath.patching.patch import Row, State
 from otel_fastpath.status import Status
 
 WIDTH = 100
+COLUMNS = ("name", "target", "state", "reason", "why", "unknown")
 SHORT = Row("a.short", "module:name", State.APPLIED, "", "Why.")
 LONG = Row(
     "tracer.start_as_current_span",
@@ -116,17 +118,7 @@ def test_the_json_has_a_schema():
         "not_installed": [],
         "left_out": {},
         "causes": [],
-        "patches": [
-            {
-                "name": row.name,
-                "target": row.target,
-                "state": row.state.value,
-                "reason": row.reason,
-                "why": row.why,
-                "unknown": "",
-            }
-            for row in (SHORT, LONG)
-        ],
+        "patches": [dict(zip(COLUMNS, astuple(row), strict=True)) for row in (SHORT, LONG)],
     }
 
 
