@@ -87,7 +87,7 @@ def _run_logs(run: ProgramRun) -> None:
             run.attempt(_log, logger, draw)
             run.attempt(_emit, direct, draw)
         trace.get_current_span()
-        telemetry.flush()
+        run.attempt(telemetry.flush)
     telemetry.loggers.shutdown()
     # What comes too late.
     run.attempt(_log, logger, run.draw)

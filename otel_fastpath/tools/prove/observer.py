@@ -74,11 +74,9 @@ class Observer:
 
     def unknown(self) -> dict[str, Any]:
         """The unknown sources that were asked for, and the patches that rest on them."""
-        patches = {}
-        for installation in installations():
-            places = installation.places() & self._trial.found.keys()
-            if places and installation.state in (State.APPLIED, State.SKIPPED):
-                patches[installation.patch.name] = sorted(places)
+        applied = [each for each in installations() if each.state is State.APPLIED]
+        rests_on = {each.patch.name: sorted(each.places() & self._trial.found.keys()) for each in applied}
+        patches = {name: places for name, places in rests_on.items() if places}
         return {"sources": self._trial.found, "patches": patches}
 
     def reach(self, places: list[str]) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # What the outcome of a call that raised begins with.
 RAISED: Final = "raised "
+# What is seen of a program begins with it if the program itself raised.
+BROKEN: Final = "broken "
 _NOTHING_SKIPPED: Final[frozenset[Any]] = frozenset()
 
 
@@ -178,6 +180,8 @@ def observe_steps(
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             contextvars.Context().run(run.attempt, program.run, run)
+            # It shows nothing of what it is for.
+            is_broken = run.outcomes[-1].startswith(RAISED)
             exported = run.seen(is_exact=program.is_exact)
     finally:
         random.setstate(before)
@@ -188,4 +192,6 @@ def observe_steps(
     said = sorted({*kept.found, *(("warning", each.category.__name__, str(each.message)) for each in shown)})
     found = [("outcomes", tuple(run.outcomes)), ("logged", *said), *exported]
     seen = "\n".join(repr(each) for each in found if each[0] not in program.left_out)
+    if is_broken:
+        seen = f"{BROKEN}{seen}"
     return (seen if program.is_exact else renumbered(seen)), run.steps

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.prove.observer_process import ObserverProcess
+from otel_fastpath.tools.prove.program import BROKEN
 from otel_fastpath.tools.prove.shrinking import SmallestDifference, smallest_difference
 
 if TYPE_CHECKING:
@@ -156,6 +157,10 @@ class Prover:
             # A data class without functions of its own is used by all that use its package.
             sources[place].programs = reached["programs"] if reached["has_code"] else names
             sources[place].missed = reached["missed"] if reached["has_code"] else []
+        # What a program was to show that this release cannot run is not shown.
+        broken = {name for name in names if shown[name].startswith(BROKEN)}
+        for each in sources.values():
+            each.programs = [name for name in each.programs if name not in broken]
         used = {name for each in sources.values() for name in each.programs}
         return [name for name in names if name in used], shown
 

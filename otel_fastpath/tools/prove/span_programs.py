@@ -202,7 +202,7 @@ def _run_spans(run: ProgramRun) -> None:
     for draw in run.halves():
         for _ in range(4):
             run.attempt(_Spans(run, tracer, draw).block)
-        telemetry.flush()
+        run.attempt(telemetry.flush)
     telemetry.tracers.shutdown()
     # What comes too late.
     run.attempt(_Spans(run, tracer, run.draw).block)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
@@ -28,7 +28,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from requests import Response, Session
+from requests.adapters import HTTPAdapter
 
+from otel_fastpath.tools.prove.releases import make
 from otel_fastpath.tools.prove.requests_seen import RequestReading, plain
 
 if TYPE_CHECKING:
@@ -46,8 +49,8 @@ _RIGHT: Final = 200
 _MEASURES: Final = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
 
 
-class _Session:
-    """In the place of a session of requests: answers each request, and keeps its body.
+class _Adapter(HTTPAdapter):
+    """In the place of a connection: answers each request, and keeps its body.
 
     Args:
         keep: Called with the body.
@@ -55,19 +58,22 @@ class _Session:
     """
 
     def __init__(self, keep: Callable[[bytes], None], status: int) -> None:
+        super().__init__()
         self._keep = keep
         self._status = status
 
-    def request(self, *_args: Any, **kwargs: Any) -> Any:
+    def send(self, request: Any, *_args: Any, **_kwargs: Any) -> Response:
         """Keep the body."""
-        self._keep(kwargs["data"])
+        self._keep(request.body)
         if not self._status:
+            # Other errors are followed by another attempt, after a while.
             raise ValueError("a session that fails")
-        is_right = self._status == _RIGHT
-        return SimpleNamespace(status_code=self._status, reason="Words", ok=is_right, content=b"", text="", headers={})
-
-    def close(self) -> None:
-        """Nothing is open."""
+        response = Response()
+        response.status_code = self._status
+        response.reason = "Words"
+        response.raw = io.BytesIO()
+        response.request = request
+        return response
 
 
 @dataclass
@@ -97,9 +103,9 @@ class KeptTelemetry:
     def __post_init__(self) -> None:
         """Make the providers."""
         with mock.patch.dict(os.environ, {_MEASURES: str(self.is_measured).lower()}):
-            self._make()
+            self._set_up()
 
-    def _make(self) -> None:
+    def _set_up(self) -> None:
         self._began = time.time_ns()
         self._bodies: list[tuple[str, bytes]] = []
         self._spans = InMemorySpanExporter()
@@ -110,33 +116,32 @@ class KeptTelemetry:
         if self.is_read_twice:
             readers.append(InMemoryMetricReader())
         self.meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False, **self.measuring)
-        # Releases before 1.43 do not measure themselves.
         self._measured: dict[str, Any] = {"meter_provider": self.meters} if self.is_measured else {}
-        self.tracers = TracerProvider(resource=resource, shutdown_on_exit=False, **self.tracing, **self._measured)
-        self.loggers = LoggerProvider(resource=resource, shutdown_on_exit=False, **self.logging, **self._measured)
+        common: dict[str, Any] = {"resource": resource, "shutdown_on_exit": False, **self._measured}
+        self.tracers: Any = make(TracerProvider, **common, **self.tracing)
+        self.loggers: Any = make(LoggerProvider, **common, **self.logging)
         for name in self.processors:
             self._process(name)
 
     def _session(self, signal: str) -> Any:
-        return _Session(lambda body: self._bodies.append((signal, body)), self.status)
+        session = Session()
+        session.mount("http://", _Adapter(lambda body: self._bodies.append((signal, body)), self.status))
+        return session
 
     def _process(self, name: str) -> None:
         if name == "memory":
             self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
             self.loggers.add_log_record_processor(SimpleLogRecordProcessor(self._records))
             return
-        spans = OTLPSpanExporter(_URL, session=self._session("traces"), **self._measured)
-        records = OTLPLogExporter(_URL, session=self._session("logs"), **self._measured)
-        if name == "simple":
-            self.tracers.add_span_processor(SimpleSpanProcessor(spans, **self._measured))
-            self.loggers.add_log_record_processor(SimpleLogRecordProcessor(records, **self._measured))
-            return
-        batches: dict[str, Any] = {
-            "schedule_delay_millis": _NEVER_MS,
-            **self._measured,
-        }
-        self.tracers.add_span_processor(BatchSpanProcessor(spans, **batches))
-        self.loggers.add_log_record_processor(BatchLogRecordProcessor(records, **batches))
+        spans = make(OTLPSpanExporter, endpoint=_URL, session=self._session("traces"), **self._measured)
+        records = make(OTLPLogExporter, endpoint=_URL, session=self._session("logs"), **self._measured)
+        kinds: tuple[Any, Any] = (SimpleSpanProcessor, SimpleLogRecordProcessor)
+        more = self._measured
+        if name == "batch":
+            kinds = (BatchSpanProcessor, BatchLogRecordProcessor)
+            more = {"schedule_delay_millis": _NEVER_MS, **more}
+        self.tracers.add_span_processor(make(kinds[0], spans, **more))
+        self.loggers.add_log_record_processor(make(kinds[1], records, **more))
 
     def flush(self) -> None:
         """Export everything that is due."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import warnings
 
 import pytest
 from opentelemetry import trace
 
 from otel_fastpath.tools.prove.catalogue import programs
-from otel_fastpath.tools.prove.program import Program, observe, observe_steps
+from otel_fastpath.tools.prove.program import BROKEN, Program, observe, observe_steps
 
 
 def _run(run):
@@ -30,6 +32,13 @@ def _run(run):
             trace.get_current_span().set_attribute("key", 1)
 
 
+_BROKEN_PROGRAMS = """
+import logging
+from otel_fastpath.tools.prove.catalogue import programs
+from otel_fastpath.tools.prove.program import BROKEN, observe
+logging.getLogger().addHandler(logging.NullHandler())
+print("broken:", [each.name for each in programs(6) if observe(each).startswith(BROKEN)])
+"""
 PROGRAM = Program("steps", 7, _run)
 
 
@@ -80,6 +89,22 @@ def test_what_opentelemetry_logs_is_seen():
     assert observe(Program("logs", 1, run)).splitlines()[1] == (
         "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not good'), ('warning', 'DeprecationWarning', 'old'))"
     )
+
+
+def test_a_program_that_cannot_run_is_broken():
+    """A step of it that raises is none."""
+
+    def fail(_run):
+        raise TypeError
+
+    assert observe(Program("broken", 1, fail)).startswith(BROKEN)
+    assert not observe(Program("right", 1, lambda run: run.attempt(fail, run))).startswith(BROKEN)
+
+
+def test_no_program_is_broken_here():
+    """With the locked releases."""
+    done = subprocess.run([sys.executable, "-c", _BROKEN_PROGRAMS], capture_output=True, text=True, check=True)
+    assert done.stdout == "broken: []\n"
 
 
 @pytest.mark.parametrize("number", [1, 3])

@@ -10,6 +10,7 @@ from opentelemetry.instrumentation import dbapi
 
 from otel_fastpath.tools.prove.libraries.modes import in_mode, providers
 from otel_fastpath.tools.prove.libraries.queries_drawn import query
+from otel_fastpath.tools.prove.releases import make
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,8 @@ def run_dbapi(run: ProgramRun) -> None:
     given = providers(run.telemetry(), "tracer", "meter")
     driver: Any = SimpleNamespace(connect=_Connection, paramstyle="qmark", __version__="1.0", __name__="driver")
     with in_mode(run):
-        dbapi.wrap_connect(
+        make(
+            dbapi.wrap_connect,
             __name__,
             driver,
             "connect",

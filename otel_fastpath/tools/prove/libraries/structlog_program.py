@@ -67,7 +67,7 @@ def run_structlog(run: ProgramRun) -> None:
                 run.attempt(_log, log, draw)
                 run.attempt(_correlate, draw)
             run.attempt(_correlate, draw)
-            telemetry.flush()
+            run.attempt(telemetry.flush)
     finally:
         correlation.uninstrument()
         events.uninstrument()
