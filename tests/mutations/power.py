@@ -27,7 +27,7 @@ from otel_fastpath.patching.patch import State, installations
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.guard import SkipError, function_of, owner_of, resolve
 from otel_fastpath.tools.prove.catalogue import programs
-from otel_fastpath.tools.prove.new_statements import known_statements, new_lines
+from otel_fastpath.tools.prove.new_statements import known_statements, unshown_lines
 from otel_fastpath.tools.prove.observer import Trial
 from otel_fastpath.tools.prove.program import observe
 from otel_fastpath.tools.prove.reach import Reach
@@ -262,13 +262,13 @@ class Power:
     def _missed(self, function, lines):
         put_source(function, lines)
         changed = function_of(resolve(function.place))
-        new = new_lines(changed, self._known.get(function.place, frozenset()))
+        known = self._known.get(function.place, "")
         reach = Reach({function.place: [changed.__code__]})
         for name in function.programs:
-            if not new & set(reach.missed()[function.place]):
+            if not unshown_lines(changed, known, set(reach.missed()[function.place])):
                 break
             reach.during(name, lambda name=name: observe(self._programs[name]))
-        return sorted(new & set(reach.missed()[function.place]))
+        return unshown_lines(changed, known, set(reach.missed()[function.place]))
 
     def _seen(self, function, lines, names, judge):
         put_source(function, lines)

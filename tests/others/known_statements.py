@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from otel_fastpath.db.dbapi import template  # noqa: E402
 from otel_fastpath.http import stock_sources as http  # noqa: E402
 from otel_fastpath.patching.sources.guard import SkipError, function_of, resolve  # noqa: E402
-from otel_fastpath.tools.prove.new_statements import FILE, statements_of  # noqa: E402
+from otel_fastpath.tools.prove.new_statements import FILE, as_text, statements_of  # noqa: E402
 from otel_fastpath.trace import stock_sources as trace  # noqa: E402
 
 
@@ -26,7 +26,7 @@ def digests():
             except (SkipError, OSError, TypeError):
                 # Of other releases than the installed ones.
                 continue
-            found[place] = "".join(sorted({digest for digest, _ in statements}))
+            found[place] = as_text(statements)
     return dict(sorted(found.items()))
 
 

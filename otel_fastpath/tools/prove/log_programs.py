@@ -87,7 +87,8 @@ def _run_logs(run: ProgramRun) -> None:
             run.attempt(_log, logger, draw)
             run.attempt(_emit, direct, draw)
         trace.get_current_span()
-        run.attempt(telemetry.flush)
+        with tracer.start_as_current_span("exported"):
+            run.attempt(telemetry.flush)
     telemetry.loggers.shutdown()
     # What comes too late.
     run.attempt(_log, logger, run.draw)

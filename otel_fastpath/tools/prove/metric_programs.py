@@ -109,7 +109,8 @@ def _run_metrics(run: ProgramRun) -> None:
         # What is measured twice is known the second time.
         for _ in range(2):
             _measure(run, calls, draw, tracer)
-            run.attempt(telemetry.flush)
+            with tracer.start_as_current_span("collected"):
+                run.attempt(telemetry.flush)
     telemetry.meters.shutdown()
     # What comes too late.
     run.attempt(calls[0], 1)

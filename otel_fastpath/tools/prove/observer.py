@@ -21,7 +21,7 @@ from otel_fastpath.patching.patch import State, installations
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.guard import function_of, resolve
 from otel_fastpath.tools.prove.catalogue import programs
-from otel_fastpath.tools.prove.new_statements import known_statements, new_lines
+from otel_fastpath.tools.prove.new_statements import known_statements, unshown_lines
 from otel_fastpath.tools.prove.program import observe, observe_steps
 from otel_fastpath.tools.prove.reach import Reach
 
@@ -98,9 +98,7 @@ class Observer:
         return {
             place: {
                 "programs": sorted(of),
-                "missed": sorted(
-                    new_lines(function_of(resolve(place)), known.get(place, frozenset())) & set(missed[place])
-                ),
+                "missed": unshown_lines(function_of(resolve(place)), known.get(place, ""), set(missed[place])),
                 "has_code": place in reach.with_code,
             }
             for place, of in reach.programs.items()

@@ -202,7 +202,8 @@ def _run_spans(run: ProgramRun) -> None:
     for draw in run.halves():
         for _ in range(4):
             run.attempt(_Spans(run, tracer, draw).block)
-        run.attempt(telemetry.flush)
+        with tracer.start_as_current_span("exported"):
+            run.attempt(telemetry.flush)
     telemetry.tracers.shutdown()
     # What comes too late.
     run.attempt(_Spans(run, tracer, run.draw).block)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_fastpath.tools.prove.new_statements import FILE, known_statements, new_lines, statements_of
+from otel_fastpath.tools.prove.new_statements import FILE, as_text, known_statements, statements_of, unshown_lines
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -67,9 +67,18 @@ def define(request):
     ],
 )
 def test_new_statements(define, old, new, lines):
-    """The names of local variables do not count."""
-    known = frozenset(digest for digest, _ in statements_of(define(FUNCTION)))
-    assert sorted(new_lines(define(FUNCTION.replace(old, new)), known)) == lines
+    """The names of local variables do not count, nor does what is executed."""
+    known = as_text(statements_of(define(FUNCTION)))
+    changed = define(FUNCTION.replace(old, new))
+    assert unshown_lines(changed, known, set(range(1, 99))) == lines
+    assert unshown_lines(changed, known, set()) == []
+
+
+@pytest.mark.parametrize(("missed", "lines"), [({6, 7}, [6]), ({8, 9, 10, 11, 12}, [])])
+def test_a_statement_less(define, missed, lines):
+    """Of the block that it was in, something must be executed."""
+    text = FUNCTION.replace("            raise", '            log("none")\n            raise')
+    assert unshown_lines(define(FUNCTION), as_text(statements_of(define(text))), missed) == lines
 
 
 def test_a_function_that_is_not_known_is_new():
@@ -81,13 +90,13 @@ def test_a_function_that_is_not_known_is_new():
         return 2
 
     _, first = inspect.getsourcelines(function)
-    assert new_lines(function, frozenset()) == {first + 1, first + 2, first + 3}
+    assert unshown_lines(function, "", set(range(999))) == [first + 1, first + 2, first + 3]
 
 
 def test_the_file_is_read_as_it_is_written():
-    """A function may have no statement but a docstring."""
+    """Each statement has a digest, and the one of its block if that is not the function."""
     found = known_statements()
-    assert all(len(each) == 4 for of in found.values() for each in of)
+    assert {len(each) for of in found.values() for each in of.split()} == {4, 8}
     assert "opentelemetry.sdk.trace:Tracer.start_span" in found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
 
 import django
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import path
 from opentelemetry.instrumentation.django import DjangoInstrumentor
+from opentelemetry.instrumentation.django.middleware.otel_middleware import _DjangoMiddleware
 
 from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
 from otel_fastpath.tools.prove.libraries.requests_drawn import call_wsgi, serve, status_of
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 if not settings.configured:
     settings.configure(ALLOWED_HOSTS=["*"], MIDDLEWARE=[], LOGGING_CONFIG=None)
     django.setup()
+
+
+_RECORDED: Final = ["path_info", "content_type"]
 
 
 def _view(request: Any, **_arguments: Any) -> HttpResponse:
@@ -39,7 +44,9 @@ def run_django(run: ProgramRun) -> None:
     """An application that answers 500 if a view raises."""
     telemetry = run.telemetry()
     instrumentor = DjangoInstrumentor()
-    with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[]):
+    # Read from the environment, once.
+    recorded = mock.patch.object(_DjangoMiddleware, "_traced_request_attrs", _RECORDED[: run.seed % 3])
+    with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[]), recorded:
         with in_mode(run):
             instrumentor.instrument(**providers(telemetry), **hooks(run, ("request_hook", "response_hook")))
         try:
