@@ -281,7 +281,7 @@ vendors: setup ## Compare what vendors' packages send, and measure the gain
 	$(PY) tests/vendors/run.py $(ARGS)
 
 .PHONY: sources
-sources: ## Record fingerprints of releases: NAME=core, others, statements, one, unknown
+sources: ## Sources of releases: NAME=core, others, statements, one, replay, try, unknown
 	@$(call family,sources)
 
 # Read every release of OpenTelemetry's core again: write the fingerprints that the guards accept, and print what each new
@@ -302,9 +302,17 @@ sources/others: setup
 sources/statements: setup
 	$(PY) tests/others/known_statements.py
 
+# What `otel-fastpath prove` would have said on the first day of the last releases.
+sources/replay: setup
+	$(PY) tests/upstream/replay.py $(ARGS)
+
 # The fingerprint of a patch's target in each release: make sources NAME=one TARGETS="opentelemetry.sdk.trace:Span.end"
 sources/one: setup
 	$(PY) tests/upstream/fingerprints.py $(TARGETS) $(ARGS)
+
+# Try the newest releases: prove, the mutations of what changed, stock's suites (an hour). What the sources are is recorded.
+sources/try: setup
+	$(PY) tests/upstream/new_release.py
 
 # The same for all patches: write an issue about sources that no guard knows yet, which is empty if there are none.
 sources/unknown: setup

@@ -71,7 +71,7 @@ def test_the_commands_are_what_each_workflow_is_for():
     found = {path.stem: set(targets(path)) for path in WORKFLOWS}
 
     assert {"lint", "types", "workflows", "test", "test-slow", "test-releases/lowest", "release/test"} <= found["ci"]
-    assert found["nightly"] == {"test-releases/newest", "sources/unknown"}
+    assert found["nightly"] == {"test-releases/newest", "sources/try"}
     assert {"vendors", "upstream", "suite/asyncpg"} <= found["weekly"]
     assert found["wheels"] == {"release/build", "release/check"}
     assert {"release/tag", "release/test"} <= found["release"]
@@ -102,7 +102,7 @@ def test_an_action_has_the_same_commit_everywhere():
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_no_job_has_permissions_by_default(path):
-    """Each names those that it needs; only publishing and opening an issue may write. No credentials are kept."""
+    """Each names those that it needs; only publishing and proposing may write. No credentials are kept."""
     assert read(path)["permissions"] == {}
     writes = {
         f"{name}: {permission}"
@@ -110,7 +110,8 @@ def test_no_job_has_permissions_by_default(path):
         for permission, value in job["permissions"].items()
         if value != "read"
     }
-    assert writes == {"release": {"publish: id-token"}, "nightly": {"issue: issues"}}.get(path.stem, set())
+    nightly = {"issue: issues", "propose: contents", "propose: pull-requests"}
+    assert writes == {"release": {"publish: id-token"}, "nightly": nightly}.get(path.stem, set())
     checkouts = [step for step in steps(path) if step.get("uses", "").startswith("actions/checkout@")]
     assert [step for step in checkouts if step["with"]["persist-credentials"] is not False] == []
     text = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes the digests of the statements of each known function of what is installed: `make sources NAME=core`."""
+"""Writes the digests of the statements of each known function of what is installed: `make sources NAME=statements`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path.append(str(ROOT))
 
 from otel_fastpath.db.dbapi import template  # noqa: E402
 from otel_fastpath.http import stock_sources as http  # noqa: E402
@@ -31,4 +31,5 @@ def digests():
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(digests(), indent=1) + "\n", encoding="utf-8")
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    file.write_text(json.dumps(digests(), indent=1) + "\n", encoding="utf-8")

@@ -25,7 +25,7 @@ _HTTP = "otel_fastpath/http/sources.json"
 _DBAPI = "otel_fastpath/db/dbapi/sources.json"
 # File -> the command that writes it.
 COMMANDS = {
-    "otel_fastpath/trace/sources.json": ("make", "sources"),
+    "otel_fastpath/trace/sources.json": ("make", "sources", "NAME=core"),
     "otel_fastpath/others/version_lookups.json": (sys.executable, "tests/others/lookup_fingerprints.py"),
     "otel_fastpath/others/openai_sources.json": (sys.executable, "tests/others/openai_fingerprints.py"),
     _HTTP: (*_LIBRARY, _HTTP),
@@ -78,18 +78,26 @@ def issue(found: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
     )
 
 
-def main() -> int:
-    """Run each command, compare what it wrote with what was there, and write the issue."""
-    target = Path(sys.argv[1])
-    found = {}
+def read() -> tuple[dict[str, dict[str, dict[str, str]]], int]:
+    """Run each command, and compare what it wrote with what was there; with the exit status of this program."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
     for file, command in COMMANDS.items():
         path = ROOT / file
         before = json.loads(path.read_text(encoding="utf-8"))
         done = subprocess.run(command, cwd=ROOT, check=False)
         if done.returncode:
             print(f"{' '.join(command)} failed with {done.returncode}", file=sys.stderr)
-            return 2
+            return found, 2
         found[file] = new(before, json.loads(path.read_text(encoding="utf-8")))
+    return found, 0
+
+
+def main() -> int:
+    """Read the sources, and write the issue."""
+    target = Path(sys.argv[1])
+    found, status = read()
+    if status:
+        return status
     text = issue(found)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")

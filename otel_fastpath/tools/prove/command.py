@@ -34,6 +34,10 @@ _MOST_PATCHES: Final = 4
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     _check(options.write)
+    try:
+        from otel_fastpath.tools.prove import telemetry_kept  # noqa: F401, PLC0415  # it needs the exporters
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install opentelemetry-exporter-otlp-proto-http") from None
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
     cores = ("c", "py") if compiled.is_compiled() else ("py",)
     try:

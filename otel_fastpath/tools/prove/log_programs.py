@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 from opentelemetry._logs import LogRecord, SeverityNumber
-from opentelemetry.instrumentation.logging.handler import LoggingHandler
 from opentelemetry.sdk import _logs
 
 from otel_fastpath.tools.prove.program import Program
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from otel_fastpath.tools.prove.program import ProgramRun
 
+_instrumentations: Any = None
+with suppress(ImportError):
+    _instrumentations = importlib.import_module("opentelemetry.instrumentation.logging.handler")
 _RECORDS: Final = 12
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL, 25)
 _TIME: Final = 1_600_000_000_000_000_000
@@ -35,11 +39,14 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
 
 
 def _handler(number: int, provider: Any) -> logging.Handler:
-    if number % 2:
+    if number % 2 or _instrumentations is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             return _logs.LoggingHandler(logger_provider=provider)
-    return LoggingHandler(logger_provider=provider, log_code_attributes=number % 4 == 0)
+    made: logging.Handler = _instrumentations.LoggingHandler(
+        logger_provider=provider, log_code_attributes=number % 4 == 0
+    )
+    return made
 
 
 def _log(logger: logging.Logger, draw: random.Random) -> None:
