@@ -17,6 +17,7 @@ from otel_fastpath.patching.declarations import LateInstallation, Patches
 from otel_fastpath.patching.instrumentor_report import StatusReport
 from otel_fastpath.patching.patch import Patcher
 from otel_fastpath.patching.quiet import Quiet
+from otel_fastpath.patching.sources import proven
 from otel_fastpath.status import presence
 
 if TYPE_CHECKING:
@@ -200,6 +201,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
                 feature.stop()
             for part in reversed(self._installations()):
                 part.uninstall()
+            proven.use(proven.NOTHING)
         except Exception:
             _logger.exception("otel-fastpath could not be removed completely.")
 
@@ -208,12 +210,11 @@ def _use_proof(file: str) -> None:
     """Accept the sources that this file says were proven here."""
     if not file:
         return
-    from otel_fastpath.patching.sources import proof_file, proven  # noqa: PLC0415  # imported on request only
+    from otel_fastpath.patching.sources import proof_file  # noqa: PLC0415  # imported on request only
 
     try:
         proven.use(proof_file.read(file))
     except proof_file.ProofError as error:
-        proven.use(proven.NOTHING)
         wrong_settings.report(config.title("proven"), file, str(error), "Nothing counts as proven.")
 
 
