@@ -292,8 +292,8 @@ def test_third_parties_are_those_allowed():
             allowed = allowed | SERVERS_AND_CLIENTS
         if not each.at_top:
             allowed = allowed | IN_FUNCTIONS.get(unit(each.importer), set())
-        if each.importer.startswith(f"{NAME}.tools.prove.libraries."):
-            # A program is imported if its library can be.
+        if each.importer.startswith(f"{NAME}.tools.prove."):
+            # A program is imported if its library can be, and the exporters need requests.
             allowed = allowed | APPLICATIONS | SERVERS_AND_CLIENTS | {"structlog", "urllib3"}
         if top not in allowed:
             wrong.append(each)

@@ -32,6 +32,7 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"processors": ("batch", "memory")},
     {"processors": ("simple",), "logging": {"log_record_limits": _logs.LogRecordLimits(**_LIMITS)}},
     {"is_measured": True},
+    {"queue_size": 3},
     {"is_measured": True, "processors": ("simple",), "status": 400},
     {"status": 0},
     {"logging": {"log_record_limits": _logs.LogRecordLimits(max_attributes=0)}, "processors": ("memory", "batch")},
@@ -58,7 +59,7 @@ def _log(logger: logging.Logger, draw: random.Random) -> None:
         logger.log(level, draw.choice(({"event": 1}, text, 5)), extra=attributes(draw))
     elif kind == 2:  # noqa: PLR2004  # one of them
         try:
-            fail(LookupError, text)
+            fail(draw)
         except LookupError:
             logger.exception("failed: %s", text)
     else:
@@ -87,9 +88,14 @@ def _run_logs(run: ProgramRun) -> None:
     direct = telemetry.loggers.get_logger("direct", "1.0", "https://schema", {"scope": 1})
     tracer = telemetry.tracers.get_tracer("program")
     for draw in run.halves():
-        for _ in range(_RECORDS):
+        with telemetry.held():
+            for _ in range(_RECORDS):
+                run.attempt(_log, logger, draw)
+                run.attempt(_emit, direct, draw)
+            telemetry.switch(is_on=run.seed % 3 > 0)
             run.attempt(_log, logger, draw)
             run.attempt(_emit, direct, draw)
+            telemetry.switch(is_on=True)
         with tracer.start_as_current_span("logging"):
             run.attempt(_log, logger, draw)
             run.attempt(_emit, direct, draw)

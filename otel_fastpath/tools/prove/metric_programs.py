@@ -109,6 +109,12 @@ def _run_metrics(run: ProgramRun) -> None:
         # What is measured twice is known the second time.
         for _ in range(2):
             _measure(run, calls, draw, tracer)
+            if run.seed % 3 == 0:
+                telemetry.switch(is_on=False)
+                run.attempt(calls[0], 1)
+                for call in calls:
+                    run.attempt(call, 2, {"key": "off"})
+                telemetry.switch(is_on=True)
             with tracer.start_as_current_span("collected"):
                 run.attempt(telemetry.flush)
     telemetry.meters.shutdown()

@@ -133,5 +133,13 @@ def unshown_lines(function: Any, known: str, missed: set[int]) -> list[int]:
     for block in {before[digest] for digest in gone} - {""}:
         lines = {line for each in statements if each.block == block for line in each.lines}
         if lines <= missed:
-            found |= lines
+            # Of a block that is empty now, nothing can be executed.
+            found |= lines or set(_head_of(block, statements))
     return sorted(found)
+
+
+def _head_of(block: str, statements: list[Statement]) -> Iterator[int]:
+    """The lines of the head of the compound statement with this block."""
+    for each in statements:
+        if block in {_short(f"{each.digest} {name}") for name in _BLOCKS}:
+            yield from each.lines

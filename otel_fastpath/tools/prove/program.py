@@ -138,15 +138,35 @@ class ProgramRun:
 
 
 class _RecordKeeper(logging.Handler):
-    """Keeps what OpenTelemetry logs."""
+    """Keeps what OpenTelemetry logs while it is used in a `with` statement."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, str, str]] = []
+        self._filters: dict[logging.Logger, list[Any]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record."""
         self.found.append((record.name, record.levelname, record.getMessage()))
+
+    def __enter__(self) -> _RecordKeeper:  # noqa: PYI034  # typing.Self is not in each release of Python
+        """Begin. Filters that leave out what was logged a minute ago are taken off."""
+        top = logging.getLogger("opentelemetry")
+        for name, logger in list(top.manager.loggerDict.items()):
+            if isinstance(logger, logging.Logger) and name.startswith("opentelemetry."):
+                self._filters[logger] = logger.filters[:]
+                logger.filters.clear()
+        self._propagates, top.propagate = top.propagate, False
+        top.addHandler(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End."""
+        top = logging.getLogger("opentelemetry")
+        top.removeHandler(self)
+        top.propagate = self._propagates
+        for logger, filters in self._filters.items():
+            logger.filters[:] = filters
 
 
 def observe(
@@ -172,12 +192,8 @@ def observe_steps(
     before = random.getstate()
     # Ids and exemplars come from it.
     random.seed(program.seed)
-    logger, kept = logging.getLogger("opentelemetry"), _RecordKeeper()
-    propagates = logger.propagate
-    logger.addHandler(kept)
-    logger.propagate = False
     try:
-        with warnings.catch_warnings(record=True) as warned:
+        with _RecordKeeper() as kept, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             contextvars.Context().run(run.attempt, program.run, run)
             # It shows nothing of what it is for.
@@ -185,8 +201,6 @@ def observe_steps(
             exported = run.seen(is_exact=program.is_exact)
     finally:
         random.setstate(before)
-        logger.propagate = propagates
-        logger.removeHandler(kept)
     # Of several threads, and once for a place in the code: their order and number mean nothing.
     shown = (each for each in warned if not issubclass(each.category, ResourceWarning))
     said = sorted({*kept.found, *(("warning", each.category.__name__, str(each.message)) for each in shown)})

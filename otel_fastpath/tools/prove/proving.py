@@ -119,8 +119,11 @@ class Prover:
             self._show(2, 4, "running programs with stock OpenTelemetry")
             programs, shown = self._run_stock(stock, names, groups)
             self._show(3, 4, "running them with otel-fastpath")
+            programs = self._without_known_differences(programs, shown)
             differing = self._differing(shown, self._observe(ours, programs))
             for group in groups:
+                for source in group.sources:
+                    source.programs = [name for name in source.programs if name in programs]
                 group.programs = [name for name in programs if any(name in each.programs for each in group.sources)]
             if differing and len(groups) == 1:
                 groups[0].differing = differing
@@ -163,6 +166,13 @@ class Prover:
             each.programs = [name for name in each.programs if name not in broken]
         used = {name for each in sources.values() for name in each.programs}
         return [name for name in names if name in used], shown
+
+    def _without_known_differences(self, programs: list[str], shown: dict[str, str]) -> list[str]:
+        """These programs without those that differ in any case, with the sources that are known: they prove nothing."""
+        with ExitStack() as running:
+            known = [running.enter_context(closing(ObserverProcess(self._number, core, {}))) for core in self._cores]
+            different = set(self._differing(shown, self._observe(known, programs)))
+        return [name for name in programs if name not in different]
 
     def _observe(self, ours: Iterable[ObserverProcess], names: list[str]) -> list[dict[str, str]]:
         """What these programs show with each core; the processes run at the same time."""

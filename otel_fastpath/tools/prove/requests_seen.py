@@ -27,7 +27,9 @@ _UNITS_OF_TIME: Final = frozenset({"s", "ms", "us", "ns", "min", "h"})
 _STACK_TRACE: Final = "exception.stacktrace"
 # How long something took, as the attribute of a span.
 _TOOK: Final = frozenset({"gen_ai.response.time_to_first_chunk"})
-_DURATIONS: Final = frozenset({"sum", "min", "max", "bucket_counts", "exemplars"})
+_DURATIONS: Final = frozenset(
+    {"sum", "min", "max", "bucket_counts", "exemplars", "scale", "positive", "negative", "zero_count"}
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ def plain(message: Any, reading: RequestReading) -> Any:
             return message.key, without_hooks(message.value.string_value)
         return message.key, () if message.key in _TOOK else tuple(_fields(message.value, reading).items())
     fields = _fields(message, reading)
-    if isinstance(message, Metric) and message.unit in _UNITS_OF_TIME and "histogram" in fields:
-        fields["histogram"] = _without_durations(fields["histogram"])
+    if isinstance(message, Metric) and message.unit in _UNITS_OF_TIME:
+        for name in fields.keys() & {"histogram", "exponential_histogram"}:
+            fields[name] = _without_durations(fields[name])
     return tuple(fields.items())
 
 

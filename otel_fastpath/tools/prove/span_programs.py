@@ -52,6 +52,8 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"is_measured": True},
     {"is_measured": True, "processors": ("simple",), "status": 400},
     {"status": 0, "processors": ("batch", "memory")},
+    {"queue_size": 3},
+    {"tracing": {"sampler": sampling.TraceIdRatioBased(0.5)}, "processors": ("simple",)},
     {"tracing": {"span_limits": SpanLimits(max_span_attributes=0, max_links=1, max_link_attributes=0)}},
 )
 
@@ -111,8 +113,8 @@ class _Spans:
     def _do_exception(self, span: trace.Span) -> None:
         draw = self._draw
         try:
-            fail(ValueError, draw.choice(TEXTS))
-        except ValueError as error:
+            fail(draw)
+        except LookupError as error:
             span.record_exception(error, **maybe(draw, 3, attributes=attributes(draw), escaped=True, timestamp=_TIME))
 
     def _do_rename(self, span: trace.Span) -> tuple[bool, bool]:
@@ -191,6 +193,13 @@ class _Spans:
 _STEP_NAMES: Final = tuple(name[len("_do_") :] for name in vars(_Spans) if name.startswith("_do_"))
 
 
+def _work_while_off(run: ProgramRun, telemetry: Any, tracer: trace.Tracer) -> None:
+    if run.draw.randrange(2):
+        telemetry.switch(is_on=False)
+        run.attempt(_Spans(run, tracer, run.draw).block)
+        telemetry.switch(is_on=True)
+
+
 def _run_spans(run: ProgramRun) -> None:
     setup = dict(_SETUPS[run.seed % len(_SETUPS)])
     processors = setup.pop("processors", ("batch",))
@@ -200,8 +209,10 @@ def _run_spans(run: ProgramRun) -> None:
         telemetry.tracers.add_span_processor(_Marking())
     tracer = telemetry.tracers.get_tracer("program", "1.0", "https://schema", {"scope": 1})
     for draw in run.halves():
-        for _ in range(4):
-            run.attempt(_Spans(run, tracer, draw).block)
+        with telemetry.held():
+            for _ in range(4):
+                run.attempt(_Spans(run, tracer, draw).block)
+            run.attempt(_work_while_off, run, telemetry, tracer)
         with tracer.start_as_current_span("exported"):
             run.attempt(telemetry.flush)
     telemetry.tracers.shutdown()

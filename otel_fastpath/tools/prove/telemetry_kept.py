@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
 import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
@@ -35,7 +37,7 @@ from otel_fastpath.tools.prove.releases import make
 from otel_fastpath.tools.prove.requests_seen import RequestReading, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _URL: Final = "http://localhost:9/"
 _MESSAGES: Final[dict[str, Any]] = {
@@ -49,7 +51,7 @@ _RIGHT: Final = 200
 _MEASURES: Final = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
 
 
-class _Adapter(HTTPAdapter):
+class _KeepingAdapter(HTTPAdapter):
     """In the place of a connection: answers each request, and keeps its body.
 
     Args:
@@ -89,6 +91,7 @@ class KeptTelemetry:
         is_read_twice: Whether there is another reader, in memory.
         is_measured: Whether the SDK and the exporters measure themselves.
         status: What the back end answers; 0: nothing.
+        queue_size: How many spans and log records wait for their export at most; 0: as usual.
     """
 
     processors: tuple[str, ...] = ("batch",)
@@ -99,6 +102,7 @@ class KeptTelemetry:
     is_read_twice: bool = False
     is_measured: bool = False
     status: int = _RIGHT
+    queue_size: int = 0
 
     def __post_init__(self) -> None:
         """Make the providers."""
@@ -120,12 +124,32 @@ class KeptTelemetry:
         common: dict[str, Any] = {"resource": resource, "shutdown_on_exit": False, **self._measured}
         self.tracers: Any = make(TracerProvider, **common, **self.tracing)
         self.loggers: Any = make(LoggerProvider, **common, **self.logging)
+        self._export_locks: list[Any] = []
         for name in self.processors:
             self._process(name)
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Export nothing meanwhile, then all: otherwise another thread does so when a batch is full, at any time."""
+        with ExitStack() as held:
+            for lock in self._export_locks:
+                held.enter_context(lock)
+            yield
+        if self._export_locks:
+            self.flush()
+
+    def switch(self, *, is_on: bool) -> None:
+        """Turn all tracers, meters and loggers on or off, in the releases that can do so."""
+        for provider, name in ((self.tracers, "tracer"), (self.meters, "meter"), (self.loggers, "logger")):
+            module = importlib.import_module(type(provider).__module__)
+            change = getattr(provider, f"_set_{name}_configurator", None)
+            if change is not None:
+                kind = "default" if is_on else "disable"
+                change(**{f"{name}_configurator": getattr(module, f"_{kind}_{name}_configurator")})
+
     def _session(self, signal: str) -> Any:
         session = Session()
-        session.mount("http://", _Adapter(lambda body: self._bodies.append((signal, body)), self.status))
+        session.mount("http://", _KeepingAdapter(lambda body: self._bodies.append((signal, body)), self.status))
         return session
 
     def _process(self, name: str) -> None:
@@ -139,9 +163,13 @@ class KeptTelemetry:
         more = self._measured
         if name == "batch":
             kinds = (BatchSpanProcessor, BatchLogRecordProcessor)
-            more = {"schedule_delay_millis": _NEVER_MS, **more}
-        self.tracers.add_span_processor(make(kinds[0], spans, **more))
-        self.loggers.add_log_record_processor(make(kinds[1], records, **more))
+            sizes = dict.fromkeys(("max_queue_size", "max_export_batch_size"), self.queue_size)
+            more = {"schedule_delay_millis": _NEVER_MS, **(sizes if self.queue_size else {}), **more}
+        made = make(kinds[0], spans, **more), make(kinds[1], records, **more)
+        self.tracers.add_span_processor(made[0])
+        self.loggers.add_log_record_processor(made[1])
+        if self.queue_size:
+            self._export_locks += [each._batch_processor._export_lock for each in made]
 
     def flush(self) -> None:
         """Export everything that is due."""
@@ -158,7 +186,9 @@ class KeptTelemetry:
                 except Exception as error:  # any exception is a result to compare  # noqa: PERF203
                     failed.append(("failed", type(each).__name__, type(error).__name__))
         reading = RequestReading(self._began, time.time_ns(), is_exact)
-        found: list[Any] = [*failed, *((signal, _read(signal, body, reading)) for signal, body in self._bodies)]
+        # Several threads may export.
+        bodies = sorted(self._bodies, key=lambda each: each[0])
+        found: list[Any] = [*failed, *((signal, _read(signal, body, reading)) for signal, body in bodies)]
         found += [("span in memory", _readable(span)) for span in self._spans.get_finished_spans()]
         found += [("log in memory", _readable(record)) for record in self._records.get_finished_logs()]
         return found

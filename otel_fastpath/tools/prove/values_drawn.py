@@ -35,9 +35,13 @@ def attributes(draw: random.Random, most: int = 5) -> dict[str, Any]:
     return {key: value(draw) for key in draw.sample(KEYS, draw.randrange(most))}
 
 
-def fail(kind: type[Exception], text: str) -> None:
-    """Raise an exception of this kind."""
-    raise kind(text)
+class ProgramError(LookupError):
+    """An exception that is not Python's own."""
+
+
+def fail(draw: random.Random) -> None:
+    """Raise a `LookupError`."""
+    raise draw.choice((LookupError, KeyError, ProgramError))(draw.choice(TEXTS))
 
 
 def maybe(draw: random.Random, one_in: int, **arguments: Any) -> dict[str, Any]:

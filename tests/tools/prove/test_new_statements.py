@@ -81,6 +81,12 @@ def test_a_statement_less(define, missed, lines):
     assert unshown_lines(define(FUNCTION), as_text(statements_of(define(text))), missed) == lines
 
 
+def test_a_block_that_is_empty(define):
+    """It cannot be shown that what it had was not needed."""
+    known = as_text(statements_of(define(FUNCTION)))
+    assert unshown_lines(define(FUNCTION.replace('raise ValueError("none")', "pass")), known, set()) == [5, 6]
+
+
 def test_a_function_that_is_not_known_is_new():
     """All of it, with the right lines."""
 

@@ -28,7 +28,7 @@ def _log(log: Any, draw: random.Random) -> None:
 
 def _log_exception(log: Any, draw: random.Random) -> None:
     try:
-        fail(LookupError, draw.choice(TEXTS))
+        fail(draw)
     except LookupError:
         log.exception("failed", number=draw.randrange(5))
 
