@@ -29,6 +29,7 @@ aiohttp_requests = needs(*AIOHTTP_SERVER, "the first whose requests are replaced
 # counts it out.
 flask_counts_out = needs("opentelemetry-instrumentation-flask", "0.64b0", "the first that counts this request out")
 dbapi_queries = needs("opentelemetry-instrumentation-dbapi", "0.64b0", "the first whose queries are replaced")
+disabled_loggers = needs("opentelemetry-sdk", "1.41", "the first whose loggers can be disabled")
+record_exceptions = needs("opentelemetry-sdk", "1.42", "the first whose log records have an exception")
+recursive_records = needs("opentelemetry-instrumentation-logging", "0.62b0", "the first whose handler notices them")
 sheds_spans = needs("opentelemetry-sdk", "1.41", "the first whose spans are shed: its provider lists its tracers")
-log_records = needs("opentelemetry-sdk", "1.45", "the first whose log records are replaced")
-log_correlation = needs("opentelemetry-instrumentation-logging", "0.66b0", "the first whose correlation is replaced")
