@@ -1,4 +1,4 @@
-"""Beside each supported release, all is patched that there is: `make test-releases NAME=lowest` asks it of the lowest."""
+"""Beside each supported release, all is patched that there is: `make test-releases NAME=lowest` asks the lowest."""
 
 from __future__ import annotations
 
