@@ -12,7 +12,7 @@ import threading
 import opentelemetry.exporter.otlp.proto.http._log_exporter as http_exporter
 import opentelemetry.instrumentation.logging.handler as handler_module
 import pytest
-from newer_releases import disabled_loggers
+from newer_releases import disabled_loggers, older
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.sdk import _logs
@@ -366,3 +366,18 @@ def test_threads_lose_no_record(instrumented):  # noqa: ARG001  # the fast path 
 def test_threads_lose_none_of_800_000_records(instrumented):  # noqa: ARG001  # likewise
     """The same at full scale."""
     assert len(set(_from_threads(100_000))) == 800_000
+
+
+@pytest.mark.skipif(not older("opentelemetry-sdk", "1.45"), reason="stock reads the limits once, too")
+def test_limits_are_read_once_for_each_logger(instrumented, monkeypatch):  # noqa: ARG001  # the fast path is in place
+    """Before 1.45, stock reads them from the environment for each record."""
+    monkeypatch.setenv("OTEL_ATTRIBUTE_COUNT_LIMIT", "1")
+    setup = Setup()
+    # From its second record on, a logger keeps its plan.
+    for _ in range(3):
+        setup.logger.info("x", extra={"a": 1})
+    monkeypatch.delenv("OTEL_ATTRIBUTE_COUNT_LIMIT")
+    setup.logger.info("y", extra={"a": 1})
+
+    assert {each.log_record.attributes.maxlen for each in setup.exported()} == {1}
+    setup.provider.shutdown()
