@@ -27,7 +27,7 @@ _logger = Quiet(__name__)
 
 _MISSING: Final = object()
 # Among the fingerprints of a source: releases without it are supported, too.
-ABSENT: Final = "absent"
+MAY_BE_MISSING: Final = "may be missing"
 _requirement = functools.cache(Requirement)
 # By the id of a code object.
 _digests: Final[dict[int, tuple[Any, str]]] = {}
@@ -285,7 +285,7 @@ def _existing(sources: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, Any,
         try:
             value = resolve(place)
         except SkipError:  # noqa: PERF203  # there may be others
-            if ABSENT not in known:
+            if MAY_BE_MISSING not in known:
                 raise
         else:
             yield place, value, known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from otel_fastpath.patching.sources.guard import ABSENT
+from otel_fastpath.patching.sources.guard import MAY_BE_MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,4 +46,4 @@ class Known:
 
     def sources_if_any(self, *places: str) -> dict[str, frozenset[str]]:
         """Likewise, for places that not each supported release has: what calls them is among the sources, too."""
-        return {place: known | {ABSENT} for place, known in self.sources(*places).items()}
+        return {place: known | {MAY_BE_MISSING} for place, known in self.sources(*places).items()}
