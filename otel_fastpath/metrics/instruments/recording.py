@@ -135,7 +135,7 @@ def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     return _make_recorder[0](instrument)
 
 
-def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
+def _try_open(recorder: kinds.Recorder, amount: float) -> bool:
     """Whether the recorder accepts amounts now, and accepts this amount."""
     if recorder.is_refused or not recorder.facts.hold():
         return False
@@ -193,7 +193,7 @@ def _record(
     if inside and is_inside():
         return False
     recorder = recorder_of(instrument)
-    if recorder is None or not _is_open(recorder, amount):
+    if recorder is None or not _try_open(recorder, amount):
         return False
     cells = cells_of(recorder, attributes)
     if cells is False:
@@ -247,7 +247,7 @@ class BoundSeries(Series):
         if inside and is_inside():
             return False
         recorder = self.recorder
-        if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
+        if recorder.consumer["_reader_storages"] is not recorder.storages or not _try_open(recorder, amount):
             return False
         cells = _cells(self)
         if cells is None:
