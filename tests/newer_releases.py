@@ -21,14 +21,12 @@ def needs(name, release, why):
     return pytest.mark.skipif(older(name, release), reason=f"{name} {release}: {why}")
 
 
-ASGI = "opentelemetry-instrumentation-asgi", "0.62b0"
-asgi_requests = needs(*ASGI, "the first whose requests are replaced; 0.61b0 does not ask whether HTTP is suppressed")
-AIOHTTP_SERVER = "opentelemetry-instrumentation-aiohttp-server", "0.65b0"
-aiohttp_requests = needs(*AIOHTTP_SERVER, "the first whose requests are replaced")
 # A difference: beside older releases, which go on counting a request whose hook or teardown raised as active, ours
 # counts it out.
+fastapi_own = needs("fastapi", "0.142.4", "the first whose own telemetry is replaced")
 flask_counts_out = needs("opentelemetry-instrumentation-flask", "0.64b0", "the first that counts this request out")
-dbapi_queries = needs("opentelemetry-instrumentation-dbapi", "0.64b0", "the first whose queries are replaced")
+disabled_loggers = needs("opentelemetry-sdk", "1.41", "the first whose loggers can be disabled")
+record_exceptions = needs("opentelemetry-sdk", "1.42", "the first whose log records have an exception")
+recursive_records = needs("opentelemetry-instrumentation-logging", "0.62b0", "the first whose handler notices them")
 sheds_spans = needs("opentelemetry-sdk", "1.41", "the first whose spans are shed: its provider lists its tracers")
-log_records = needs("opentelemetry-sdk", "1.45", "the first whose log records are replaced")
-log_correlation = needs("opentelemetry-instrumentation-logging", "0.66b0", "the first whose correlation is replaced")
+dbapi_metrics = needs("opentelemetry-instrumentation-dbapi", "0.63b0", "the first with metrics")

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from newer_releases import asgi_requests
+from newer_releases import sheds_spans
 
 import otel_fastpath
 from otel_fastpath.compiled import TWINS
@@ -86,7 +86,7 @@ import opentelemetry.instrumentation.logging.handler
     assert len(pure) > 15 if kept == "py" else pure <= {f"{NAME}.compiled.facts"}
 
 
-@asgi_requests
+@sheds_spans
 def test_asgi_knows_the_tracers_without_another_library(core):
     """Otherwise, it would make the spans of messages although they are dropped."""
     program = f"""

@@ -90,15 +90,15 @@ _SENT = 1
 _GUARD_FIRST = 2
 # Seconds since the epoch: the nanoseconds of earlier and later times do not fit into the field.
 _LATEST = 9e9
-_TEXTS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
 class HandlerPlan(Backoff):
     """What handling a record needs to know of its handler, worked out once by `planner`.
 
     It is valid while `facts` hold, and for `handle` while `handling` does. `guard` says whether the handler is at work
-    already; the SDK's has none. `plans` has the plans of the SDK's loggers by name, but those of which `sights` saw
-    no more than one record. `get_logger` returns such a logger.
+    already; some have none. Messages that are no text stay as they are, unless `has_text_bodies`. `texts` has the
+    severities with another name. `plans` has the plans of the SDK's loggers by name, but those of which `sights` saw no
+    more than one record. `get_logger` returns such a logger.
     """
 
     __slots__ = (
@@ -108,13 +108,14 @@ class HandlerPlan(Backoff):
         "handling",
         "has_code",
         "has_event_names",
-        "has_stacks",
+        "has_text_bodies",
         "names",
         "plans",
         "provider",
         "severities",
         "severity",
         "sights",
+        "texts",
     )
     facts: Facts
     get_logger: Callable[[str], object]
@@ -122,13 +123,14 @@ class HandlerPlan(Backoff):
     handling: Facts
     has_code: bool
     has_event_names: bool
-    has_stacks: bool
+    has_text_bodies: bool
     names: dict[str, Any]
     plans: dict[str, LogPlan]
     provider: object
     severities: dict[int, object]
     severity: Callable[[int], object]
     sights: Sights
+    texts: dict[str, str]
 
 
 _make_plan: Callable[[object], HandlerPlan] | None = None
@@ -258,7 +260,7 @@ def _try_send(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guar
     text, arguments = values.get("msg"), values.get("args")
     exc_info = values.get("exc_info")
     is_text = type(text) is str
-    if type(created) is not float or type(level) is not int or not (is_text or plan.guard is not None):
+    if type(created) is not float or type(level) is not int or not (is_text or plan.has_text_bodies):
         return _LEFT
     moment = created
     if not 0 <= moment < _LATEST:
@@ -278,7 +280,7 @@ def _try_send(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guar
         if state == 0 and not guarded:
             return _GUARD_FIRST
         room = log_plan.most - len(_OF_AN_EXCEPTION) if exc_info else log_plan.most
-        if state < 0 or len(kept) > room or (exc_info and not _is_known(plan, log_plan, exc_info, kept, state)):
+        if state < 0 or len(kept) > room or (exc_info and not _is_known(log_plan, exc_info, kept, state)):
             return _LEFT
     found = span_context_in(None)
     if found is None:
@@ -298,8 +300,8 @@ def _try_send(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guar
     if number is None:
         number = plan.severity(level)
     name = values.get("levelname")
-    label = _TEXTS.get(name, name) if type(name) is str else name
-    send(log_plan, found, int(moment * 1e9), observed, number, label, text, kept or None, event_name, None)
+    label = plan.texts.get(name, name) if type(name) is str else name
+    send(log_plan, found, None, int(moment * 1e9), observed, number, label, text, kept or None, event_name, None)
     return _SENT
 
 
@@ -323,7 +325,7 @@ def _event_name(kept: dict[str, Any]) -> Any:
     return other if name is None else name
 
 
-def _is_known(plan: HandlerPlan, log_plan: LogPlan, exc_info: Any, kept: dict[str, Any], state: int) -> bool:
+def _is_known(log_plan: LogPlan, exc_info: Any, kept: dict[str, Any], state: int) -> bool:
     """Whether the attributes of this exception can be made here, beside others in this state (see `is_clean`)."""
     if state == 0 and not _OF_AN_EXCEPTION.isdisjoint(kept):
         # Stock cleans only those that the exception does not replace.
@@ -335,7 +337,7 @@ def _is_known(plan: HandlerPlan, log_plan: LogPlan, exc_info: Any, kept: dict[st
         return False
     if step is None:
         return True
-    return bool(plan.has_stacks and isinstance(value, BaseException) and value.__traceback__ is step and is_standard())
+    return isinstance(value, BaseException) and value.__traceback__ is step and is_standard()
 
 
 def _describe(kept: dict[str, object], exc_info: Any) -> None:

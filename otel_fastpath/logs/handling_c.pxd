@@ -16,7 +16,6 @@ cdef frozenset _OF_AN_EXCEPTION
 cdef int _LEFT
 cdef int _SENT
 cdef int _GUARD_FIRST
-cdef dict _TEXTS
 
 cdef class HandlerPlan(Backoff):
     cdef public Facts facts
@@ -25,13 +24,14 @@ cdef class HandlerPlan(Backoff):
     cdef public Facts handling
     cdef public bint has_code
     cdef public bint has_event_names
-    cdef public bint has_stacks
+    cdef public bint has_text_bodies
     cdef public dict names
     cdef public dict plans
     cdef public object provider
     cdef public dict severities
     cdef public object severity
     cdef public object sights
+    cdef public dict texts
 
 @cython.locals(fields=dict, values=dict, plan=HandlerPlan, log_plan=LogPlan, sent=int)
 cdef bint _try_emit(object handler, object record, bint in_handle) except -1
@@ -49,6 +49,6 @@ cdef _add_code(dict kept, dict values)
 
 cdef _event_name(dict kept)
 
-cdef bint _is_known(HandlerPlan plan, LogPlan log_plan, object exc_info, dict kept, int state) except -1
+cdef bint _is_known(LogPlan log_plan, object exc_info, dict kept, int state) except -1
 
 cdef _describe(dict kept, object exc_info)

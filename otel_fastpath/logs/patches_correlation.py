@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.stock_sources import sources
+from otel_fastpath.trace.stock_sources import API, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -31,7 +31,9 @@ def _take_over(instrumentor: Any) -> None:
     if type(stock) is not FunctionType or (stock.__module__, stock.__qualname__) != (_MODULE, _FACTORY):
         return
     cells = dict(zip(stock.__code__.co_freevars, stock.__closure__ or (), strict=False))
-    make_record, injects = cells["old_factory"].cell_contents, bool(cells["inject_context"].cell_contents)
+    make_record = cells["old_factory"].cell_contents
+    # Before 0.64b0, the setting of the format decided.
+    injects = bool(cells["inject_context" if "inject_context" in cells else "set_logging_format"].cell_contents)
     # Imported here: it imports the SDK, of which the patches are applied by now.
     correlation = hot.logs_correlation
     ours = correlation.bind_record_factory(stock, make_record, injects, cells["service_name"], instrumentor)
@@ -67,7 +69,7 @@ PATCHES: Final = (
         target=_TARGET,
         why="Writing the trace ids into a record takes 20,800 instructions in a span; here a fifth of that.",
         make=_make,
-        requires=("opentelemetry-api>=1.45,<2", "opentelemetry-instrumentation-logging>=0.66b0,<1"),
+        requires=(*API, "opentelemetry-instrumentation-logging>=0.61b0,<1"),
         sources=sources(_TARGET),
         undo=_give_back,
         budgets=("logging, trace ids in a record",),

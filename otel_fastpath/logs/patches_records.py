@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.logs.set_up import forget_plans, set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.stock_sources import sources
+from otel_fastpath.trace.stock_sources import SDK, sources, sources_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,23 +24,28 @@ _EXPORT: Final = f"{_SDK}.export"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
 _BATCH: Final = "opentelemetry.sdk._shared_internal:BatchProcessor.emit"
 _API: Final = "opentelemetry._logs._internal:LogRecord.__init__"
-_RECORD_RESTS_ON: Final = (
+_ATTRIBUTES: Final = "opentelemetry.attributes"
+_RECORD_RESTS_ON: Final = sources(
     f"{_SDK}:Logger.emit",
-    f"{_SDK}:Logger._is_enabled",
     f"{_SDK}:ReadWriteLogRecord",
     f"{_SDK}:ReadableLogRecord",
     f"{_SDK}:SynchronousMultiLogRecordProcessor.on_emit",
+    f"{_EXPORT}:BatchLogRecordProcessor.on_emit",
+    f"{_ATTRIBUTES}:BoundedAttributes.__init__",
+    f"{_ATTRIBUTES}:BoundedAttributes.__setitem__",
+    _API,
+    _BATCH,
+) | sources_if_any(
+    f"{_SDK}:Logger._is_enabled",
     f"{_SDK}._exceptions:_create_log_record_with_exception",
     f"{_SDK}._exceptions:_get_attributes_with_exception",
     f"{_SDK}._exceptions:_get_exception_attributes",
-    f"{_EXPORT}:BatchLogRecordProcessor.on_emit",
-    "opentelemetry.attributes:BoundedAttributes.__init__",
-    "opentelemetry.attributes:BoundedAttributes._set_items",
-    "opentelemetry.attributes:_clean_attribute_value",
-    _API,
-    _BATCH,
+    f"{_ATTRIBUTES}:BoundedAttributes._set_items",
+    f"{_ATTRIBUTES}:BoundedAttributes._setitem_locked",
+    f"{_ATTRIBUTES}:_clean_attribute_value",
+    f"{_ATTRIBUTES}:_clean_extended_attribute",
+    f"{_ATTRIBUTES}:_clean_extended_attribute_value",
 )
-_VERSIONS: Final = ("opentelemetry-api>=1.45,<2", "opentelemetry-sdk>=1.45,<2")
 
 
 def _bind(part: str, name: str) -> Callable[[Any, Config], Any]:
@@ -53,7 +58,7 @@ def _bind(part: str, name: str) -> Callable[[Any, Config], Any]:
 def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ...]) -> tuple[Patch, Patch]:
     """The patches of a handler class."""
     methods = ("emit", "_translate", "_get_attributes")
-    known = sources(*(f"{defined_in}:LoggingHandler.{method}" for method in methods), *_RECORD_RESTS_ON)
+    known = sources(*(f"{defined_in}:LoggingHandler.{method}" for method in methods)) | _RECORD_RESTS_ON
     emit = Patch(
         name=f"logs.{name}_emit",
         target=f"{module}:LoggingHandler.emit",
@@ -83,8 +88,8 @@ PATCHES: Final = (
         target=f"{_PUBLIC}.export:BatchLogRecordProcessor.on_emit",
         why="Copying a record for the queue takes 34,000 instructions; here one object is filled.",
         make=_bind("emitting", "bind_on_emit"),
-        requires=_VERSIONS,
-        sources=sources(*_RECORD_RESTS_ON),
+        requires=SDK,
+        sources=_RECORD_RESTS_ON,
         undo=forget_plans,
         budgets=("log record, behind a processor",),
     ),
@@ -93,16 +98,16 @@ PATCHES: Final = (
         target=f"{_PUBLIC}:Logger.emit",
         why="A record with seven attributes takes 121,000 instructions, in four objects; here one object.",
         make=_bind("emitting", "bind_emit"),
-        requires=_VERSIONS,
-        sources=sources(*_RECORD_RESTS_ON),
+        requires=SDK,
+        sources=_RECORD_RESTS_ON,
         undo=forget_plans,
         budgets=("log record, 7 attributes",),
     ),
-    *_of_handler("handler", _PUBLIC, _SDK, _VERSIONS),
+    *_of_handler("handler", _PUBLIC, _SDK, SDK),
     *_of_handler(
         "instrumentation",
         _INSTRUMENTATION,
         _INSTRUMENTATION,
-        (*_VERSIONS, "opentelemetry-instrumentation-logging>=0.66b0,<1"),
+        (*SDK, "opentelemetry-instrumentation-logging>=0.61b0,<1"),
     ),
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.logs.set_up import set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.stock_sources import sources
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,11 +40,7 @@ PATCHES: Final = (
         target=_TARGET,
         why="A record is made that the SDK copies, by a logger that is asked for each time; here neither is.",
         make=_make,
-        requires=(
-            "opentelemetry-api>=1.45,<2",
-            "opentelemetry-sdk>=1.45,<2",
-            "opentelemetry-instrumentation-structlog>=0.65b0,<1",
-        ),
+        requires=(*SDK, "opentelemetry-instrumentation-structlog>=0.65b0,<1"),
         undo=_forget_loggers,
         sources=sources(_TARGET, *(f"{_MODULE}:StructlogProcessor.{method}" for method in _METHODS)),
         budgets=("structlog, 3 keys",),

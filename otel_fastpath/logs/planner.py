@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from opentelemetry import _logs as api
 from opentelemetry import attributes as attributes_api
 from opentelemetry._logs import _internal as api_internal
+from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk import _logs as sdk
 from opentelemetry.sdk._logs import _internal as sdk_internal
-from opentelemetry.sdk._logs._internal import _exceptions
-from opentelemetry.sdk._logs._internal._logger_metrics import NoOpLoggerMetrics
 from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.logs.records.record_class import attribute_limits
 from otel_fastpath.patching import stock
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
@@ -39,6 +39,20 @@ _PLAN: Final = "_otel_fastpath_plan"
 # Where the processor of a provider keeps what the plans of its loggers share.
 _SHARED: Final = "_otel_fastpath_shared"
 _LEVELS: Final = range(61)
+# What not each release has: the function that describes exceptions since 1.42, and metrics that do nothing since then.
+_exceptions: Any = getattr(sdk_internal, "_exceptions", None)
+_NO_METRICS: Final = getattr(getattr(sdk_internal, "_logger_metrics", None), "NoOpLoggerMetrics", type(None))
+# What stock calls to emit a record and to store its attributes, and is not called here; not each release has all.
+_EMITTING: Final = (
+    *((sdk.Logger, name) for name in ("emit", "_is_enabled")),
+    (sdk_internal.SynchronousMultiLogRecordProcessor, "on_emit"),
+    (BatchProcessor, "emit"),
+    (sdk.ReadWriteLogRecord, "__post_init__"),
+    (api.LogRecord, "__init__"),
+    *((BoundedAttributes, name) for name in ("__init__", "__setitem__", "_set_items", "_setitem_locked")),
+    (attributes_api, "_clean_attribute_value"),
+    *((attributes_api, f"_clean_extended_attribute{end}") for end in ("", "_value")),
+)
 
 
 class LogCore(NamedTuple):
@@ -138,13 +152,10 @@ class LoggerPlanner:
             shared = self._shared.keep_values(root, *self._of_provider(root, processors))
         plan.facts, plan.batch = shared.values
         plan.size = -1
-        limits = logger._log_record_limits
-        plan.has_stacks = True
-        plan.limits = limits
-        plan.longest = _or_most(limits.max_log_record_attribute_length)
-        plan.most = _or_most(limits.max_log_record_attributes)
-        metrics = logger._logger_metrics
-        plan.metrics = None if type(metrics) is NoOpLoggerMetrics else metrics
+        plan.limits = _limits(logger)
+        plan.most, plan.longest = map(_or_most, attribute_limits(plan.limits))
+        metrics = getattr(logger, "_logger_metrics", None)
+        plan.metrics = None if type(metrics) is _NO_METRICS else metrics
         plan.record_class = self._core.record_class
         plan.scope = logger._instrumentation_scope
 
@@ -163,20 +174,12 @@ class LoggerPlanner:
             ]
         facts = self._core.facts(
             [
-                _own(sdk.Logger, "emit"),
-                _own(sdk.Logger, "_is_enabled"),
-                _own(type(root), "on_emit"),
-                _own(BatchProcessor, "emit"),
-                _own(sdk.ReadWriteLogRecord, "__post_init__"),
-                _own(api.LogRecord, "__init__"),
-                _own(attributes_api.BoundedAttributes, "__init__"),
-                _own(attributes_api.BoundedAttributes, "_set_items"),
-                _own(attributes_api, "_clean_attribute_value"),
+                *(_own(owner, name) for owner, name in _EMITTING if hasattr(owner, name)),
                 (api_internal, "get_current", vars(api_internal)["get_current"]),
                 (root, "_log_record_processors", processors),
                 *_absent(root, "on_emit"),
                 *of_processor,
-                *_stacks(_exceptions),
+                *(() if _exceptions is None else _stacks(_exceptions)),
             ]
         )
         return facts, batch
@@ -223,13 +226,17 @@ class LoggerPlanner:
         guard = getattr(kind, "_is_emitting", None)
         plan.guard = guard
         plan.has_code = bool(getattr(handler, "_log_code_attributes", guard is None))
-        plan.has_event_names = guard is not None
-        plan.has_stacks = True
+        translate = vars(base)["_translate"].__code__
+        plan.has_event_names = "event_name" in translate.co_varnames
+        plan.has_text_bodies = "isinstance" not in translate.co_names
         plan.plans, plan.sights = {}, Sights()
         plan.names = names
         plan.provider = provider
         plan.severity = names["std_to_otel"]
         plan.severities = {level: plan.severity(level) for level in _LEVELS}
+        plan.texts = {"WARNING": "WARN"}
+        if "FATAL" in translate.co_consts:
+            plan.texts["CRITICAL"] = "FATAL"
 
 
 def _handling(kind: Any, base: Any) -> list[_Fact]:
@@ -246,6 +253,17 @@ def _handling(kind: Any, base: Any) -> list[_Fact]:
 
 def _is_stock(kind: type) -> bool:
     return kind.__module__ in {sdk_internal.__name__, "opentelemetry.instrumentation.logging.handler"}
+
+
+def _limits(logger: Any) -> Any:
+    """The limits of a logger's records. Until 1.44, stock reads them from the environment for each record.
+
+    Raises:
+        _NotOurs: What is in the environment is invalid.
+    """
+    with contextlib.suppress(ValueError):
+        return getattr(logger, "_log_record_limits", None) or sdk.LogRecordLimits()
+    raise _NotOurs
 
 
 def _or_most(limit: int | None) -> int:

@@ -6,7 +6,6 @@ resource. One record that cannot be encoded is the loss of its batch. Here the r
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,9 +81,7 @@ def _make_grpc(original: Any, _settings: Config) -> Any:
 
 
 def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:
-    made = patch(transport, "logs", "_log_exporter:encode_logs", why, make, _RESTS_ON, budget)
-    # Older releases encode other values.
-    return dataclasses.replace(made, requires=(*made.requires, "opentelemetry-sdk>=1.45,<2"))
+    return patch(transport, "logs", "_log_exporter:encode_logs", why, make, _RESTS_ON, budget)
 
 
 PATCHES: Final = (

@@ -21,6 +21,7 @@ from otel_fastpath.patching import swap as _swap
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.guard import (
+    MAY_BE_MISSING,
     Distributions,
     ReplacedError,
     SkipError,
@@ -145,7 +146,7 @@ class Installation:
         self._unknown = ""
         self._distributions = distributions
         self._log_skip = log_skip
-        places = (patch.target, *patch.sources)
+        places = (patch.target, *(place for place, known in patch.sources.items() if MAY_BE_MISSING not in known))
         self._modules = tuple(dict.fromkeys(place.partition(":")[0] for place in places))
         self._note = Lock()
         self._agenda = Agenda()

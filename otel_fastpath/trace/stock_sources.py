@@ -34,6 +34,7 @@ _START_ARGUMENTS: Final = (
 KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 # The fingerprints of each "module:qualified.name" in the releases that `make sources NAME=core` has read.
 sources: Final = KNOWN.sources
+sources_if_any: Final = KNOWN.sources_if_any
 
 
 def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 import requests
-from newer_releases import aiohttp_requests, asgi_requests
 from opentelemetry.instrumentation import requests as stock
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -30,13 +29,13 @@ def _hidden(url):
         ("aiohttp_client.trace_config", "aiohttp_client", "redact_url"),
         ("httpx.sync", "httpx", "redact_url"),
         ("httpx.async", "httpx", "redact_url"),
-        pytest.param("asgi.request", "asgi", "redact_url", marks=asgi_requests),
+        ("asgi.request", "asgi", "redact_url"),
         ("wsgi.request", "wsgi", "redact_url"),
         ("flask.before_request", "wsgi", "redact_url"),
         ("flask.before_request", "flask", "sanitize_method"),
         ("django.process_request", "wsgi", "redact_url"),
         ("django.process_request", _DJANGO, "sanitize_method"),
-        pytest.param("aiohttp_server.request", "aiohttp_server", "redact_query_parameters", marks=aiohttp_requests),
+        ("aiohttp_server.request", "aiohttp_server", "redact_query_parameters"),
     ],
 )
 def test_a_patch_stands_back_for_a_replaced_function(instrumentor, monkeypatch, patch, module, function):
@@ -57,8 +56,8 @@ def test_a_patch_stands_back_for_a_replaced_function(instrumentor, monkeypatch, 
     [
         ("requests.send", "requests", "get_default_span_name"),
         ("urllib3.urlopen", "urllib3", "_get_span_name"),
-        pytest.param("asgi.request", "asgi", "_parse_duration_attrs", marks=asgi_requests),
-        pytest.param("asgi.request", "asgi", "_parse_active_request_count_attrs", marks=asgi_requests),
+        ("asgi.request", "asgi", "_parse_duration_attrs"),
+        ("asgi.request", "asgi", "_parse_active_request_count_attrs"),
         ("wsgi.request", "wsgi", "_parse_duration_attrs"),
         ("wsgi.request", "wsgi", "_parse_active_request_count_attrs"),
     ],
@@ -79,7 +78,6 @@ def test_the_status_names_a_function_that_is_replaced_later(instrumentor, monkey
     assert row() == ("applied", "")
 
 
-@asgi_requests
 def test_the_status_names_a_function_that_is_called_for_each_request(instrumentor, monkeypatch):
     """The rest of the patch remains in force."""
     replaced = importlib.import_module("opentelemetry.instrumentation.asgi")

@@ -6,12 +6,16 @@ import functools
 import logging
 
 import pytest
-from newer_releases import log_correlation
+from newer_releases import older
 from opentelemetry import trace
 from opentelemetry.instrumentation.logging import LoggingInstrumentor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 
+# Before 0.64b0, the ids were injected where the format was set.
+INJECTED = {
+    "set_logging_format" if older("opentelemetry-instrumentation-logging", "0.64b0") else "inject_trace_context": True
+}
 CONTEXTS = [
     (0, 0, 0),
     (0xABC, 0xDEF, 1),
@@ -54,19 +58,18 @@ def every_context():
     return found
 
 
-@log_correlation
 @pytest.mark.proves("logs.correlation")
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_the_fields_are_as_in_stock(first, instrument, instrumentor, core):
     """In either order of instrumenting, and removed without a trace."""
     provider = TracerProvider(resource=Resource({"service.name": "shop"}), shutdown_on_exit=False)
-    stock = instrument(inject_trace_context=True, tracer_provider=provider)
+    stock = instrument(**INJECTED, tracer_provider=provider)
     expected = every_context()
     if first == "ours":
         LoggingInstrumentor().uninstrument()
     instrumentor.instrument(core=core)
     if first == "ours":
-        instrument(inject_trace_context=True, tracer_provider=provider)
+        instrument(**INJECTED, tracer_provider=provider)
     ours = logging.getLogRecordFactory()
 
     assert ours is not stock
@@ -92,7 +95,7 @@ def test_a_log_hook_is_called(instrument, instrumentor, core):
     def hook(span, record):
         record.otelHooked = span.get_span_context().span_id
 
-    instrument(inject_trace_context=True, log_hook=hook)
+    instrument(**INJECTED, log_hook=hook)
     context = trace.SpanContext(1, 2, is_remote=False)
     with trace.use_span(trace.NonRecordingSpan(context)):
         assert ("otelHooked", 2) in fields()
@@ -108,7 +111,7 @@ def test_nothing_is_injected_unasked(instrument, instrumentor, core):
 def test_a_wrapped_factory_becomes_inert(instrument, instrumentor, core):
     """Somebody has taken ours out of `logging`."""
     instrumentor.instrument(core=core)
-    ours = instrument(inject_trace_context=True)
+    ours = instrument(**INJECTED)
     logging.setLogRecordFactory(functools.partial(ours))
     expected = fields()
     instrumentor.uninstrument()

@@ -7,11 +7,8 @@ import sys
 
 import opentelemetry.instrumentation.logging.handler as handler_module
 import pytest
-from newer_releases import log_records
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
-
-pytestmark = log_records
 
 
 class Setup:

@@ -14,7 +14,14 @@ import pytest
 import wrapt
 
 from otel_fastpath.patching.patch import ReplacedError, SkipError, fingerprint
-from otel_fastpath.patching.sources.guard import Distributions, UnmetError, check_sources, owner_of, text_digest
+from otel_fastpath.patching.sources.guard import (
+    MAY_BE_MISSING,
+    Distributions,
+    UnmetError,
+    check_sources,
+    owner_of,
+    text_digest,
+)
 
 SOURCE = """
     import functools
@@ -105,6 +112,15 @@ def test_a_missing_module_is_refused():
     """So does a module that a release no longer has."""
     with pytest.raises(SkipError, match="guard_nowhere cannot be imported"):
         check_sources({"guard_nowhere:function": frozenset()}, frozenset())
+
+
+@pytest.mark.parametrize("place", ["guard_subject:nothing", "guard_nowhere:function"])
+@pytest.mark.usefixtures("subject")
+def test_what_other_releases_have_may_be_missing(place):
+    """But where it is, its source must be known."""
+    check_sources({place: frozenset({MAY_BE_MISSING})}, frozenset())
+    with pytest.raises(SkipError, match="is not one"):
+        check_sources({"guard_subject:function": frozenset({MAY_BE_MISSING})}, frozenset())
 
 
 def test_an_unknown_decorator_is_refused(subject):

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from newer_releases import AIOHTTP_SERVER, older
 
 for _module in ("aiohttp", "django", "flask", "httpx", "requests"):
     pytest.importorskip(_module, reason=f"{_module} is not installed")
@@ -31,9 +30,6 @@ EXPECTED = {
     "urllib3.urlopen": 2 * CALLS,
     "wsgi.request": CALLS,
 }
-if older(*AIOHTTP_SERVER):
-    # It is left alone.
-    del EXPECTED["aiohttp_server.request"]
 
 
 def test_calls_are_counted_and_timed_without_the_hosts_part(core):

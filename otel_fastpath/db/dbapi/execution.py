@@ -31,6 +31,8 @@ _LONGEST_BYTES = 1 << 14
 _TEXT_BYTES = 2048
 _CLIENT = SpanKind.CLIENT
 _Tracer = stock.CursorTracer
+# Before 0.63b0, there are no metrics, and no server is known for them.
+_MEASURES = hasattr(_Tracer, "_record_metrics")
 # What is not called for each query: other code may replace it.
 _facts = Facts(UNKNOWN)
 
@@ -58,7 +60,7 @@ class Text:
         tracer._populate_span(collected, cursor, text)
         self.attributes = dict(collected)
         self.duration = self.rows = None
-        if integration._duration_histogram is not None:
+        if _MEASURES and integration._duration_histogram is not None:
             attributes = tracer._get_metric_attributes(self.operation, None)
             self.duration = bind(integration._duration_histogram, attributes)
             self.rows = bind(integration._returned_rows_histogram, attributes)
@@ -79,10 +81,8 @@ class Texts:
 
 
 def _state(integration: Any) -> tuple[Any, ...]:
-    return (
-        *(integration.database, integration.name, integration._server_address, integration._server_port),
-        integration.span_attributes.copy(),
-    )
+    server = (integration._server_address, integration._server_port) if _MEASURES else ()
+    return integration.database, integration.name, *server, integration.span_attributes.copy()
 
 
 def find(tracer: Any, cursor: Any, args: tuple[Any, ...]) -> Text | None:
@@ -140,7 +140,7 @@ def _describe(span: Any, tracer: Any, found: Text, args: tuple[Any, ...]) -> Non
 def _record(tracer: Any, cursor: Any, found: Text, start: float, error: Exception | None) -> None:
     """Record the duration, and the number of rows of a query that succeeded."""
     try:
-        if error is not None:
+        if error is not None and _MEASURES:
             tracer._record_metrics(cursor, found.operation, start, error)
         elif found.duration is not None:
             found.duration.record(perf_counter() - start)

@@ -3,6 +3,7 @@ import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
 
+cdef bint _MEASURES
 cdef Facts _facts
 
 cdef class Text:

@@ -57,8 +57,7 @@ PATCHES: Final = (
         target=f"{TRACER}.traced_execution",
         why="The attributes of a query of any other driver are made anew; here they are made once for each text.",
         make=_make_query,
-        # Older releases do not support the stable conventions.
-        requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
+        requires=("opentelemetry-instrumentation-dbapi>=0.61b0",),
         sources=KNOWN.sources(f"{TRACER}.traced_execution", f"{TRACER}.get_operation_name"),
         stock=STOCK,
         budgets=("dbapi, execute of another driver",),
@@ -76,7 +75,7 @@ PATCHES: Final = (
         target=f"{TRACER}._update_args_with_added_sql_comment",
         why="A query in bytes gets its comment as bytes: stock sends the `repr` of the bytes, a syntax error.",
         make=_make_comment,
-        requires=("opentelemetry-instrumentation-dbapi>=0.64b0",),
+        requires=("opentelemetry-instrumentation-dbapi>=0.61b0",),
         budgets=("dbapi, execute with a comment",),
     ),
 )

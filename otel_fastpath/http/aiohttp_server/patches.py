@@ -30,8 +30,7 @@ PATCHES: Final = (
         target=_TARGET,
         why="Makes all attributes of each request, and redacts its URL twice; here what requests share is made once.",
         make=_make_factory,
-        # Before, the names of spans and the routes were others.
-        requires=requires("aiohttp-server", "0.65b0"),
+        requires=requires("aiohttp-server"),
         sources=sources(_TARGET) | imported(_MODULE, "redact_url", "redact_query_parameters", "sanitize_method"),
         stock=STOCK["aiohttp_server.request"],
         undo=forget_plans,

@@ -45,6 +45,8 @@ _PLACE = "the aiohttp.web middleware"
 _SERVER = SpanKind.SERVER
 _stock_functions = StockFunctions(STOCK["aiohttp_server.request"])
 _collecting = StockFunctions(COLLECTING["aiohttp_server"], is_measured=False)
+# Before 0.65b0, the function's name was the route, and spans had other names: stock's functions make them.
+_HAS_ROUTES = not hasattr(stock, "_get_view_func")
 _OF_A_REQUEST = frozenset({HTTP_TARGET, HTTP_URL, URL_PATH})
 
 
@@ -137,7 +139,10 @@ class InstrumentationPlan(ApplicationMetrics):
             labels = shape.labels
             self._put(attributes, shape, request, target)
             attributes[HTTP_ROUTE] = route
-            name = f"{shape.method} {route}" if route else shape.method
+            if not _HAS_ROUTES:
+                name = stock.get_default_span_name(request)
+            else:
+                name = f"{shape.method} {route}" if route else shape.method
         begun = AiohttpRequest.__new__(AiohttpRequest)
         begun.prepare(self, labels, Activation())
         begun.tracer, begun.request = tracer, request
@@ -237,6 +242,8 @@ def needs_look(target: str) -> bool:
 
 
 def _route(request: Any) -> Any:
+    if not _HAS_ROUTES:
+        return stock._get_view_func(request)  # type: ignore[attr-defined]  # older releases have it
     try:
         return request.match_info.route.resource.canonical
     except AttributeError:

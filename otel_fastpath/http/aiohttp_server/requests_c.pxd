@@ -7,6 +7,7 @@ from otel_fastpath.http.servers.environs_c cimport EnvironShape
 from otel_fastpath.http.servers.server_metrics_c cimport ApplicationMetrics, RequestLabels
 from otel_fastpath.http.server_c cimport RequestChooser, ServerRequest
 
+cdef bint _HAS_ROUTES
 cdef StockFunctions _collecting
 cdef StockFunctions _stock_functions
 

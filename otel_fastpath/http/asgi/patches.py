@@ -100,8 +100,7 @@ PATCHES: Final = (
         " in every request; here these are made once.",
         make=_make_call,
         undo=forget_plans,
-        # 0.61b0 does not ask whether HTTP instrumentation is suppressed.
-        requires=requires("asgi", "0.62b0"),
+        requires=requires("asgi"),
         sources=sources(f"{_MODULE}:OpenTelemetryMiddleware.__call__") | imported(_MODULE, "redact_url"),
         stock=STOCK["asgi.request"],
         budgets=("ASGI request",),

@@ -57,6 +57,8 @@ _SANITIZE: Final = "opentelemetry.util.http:sanitize_method"
 # What a request rests on, and what the attributes rest on that are made once for each kind of request.
 _stock_functions = StockFunctions(STOCK["asgi.request"])
 _collecting = StockFunctions(COLLECTING["asgi"], is_measured=False)
+# 0.61b0 does not ask whether HTTP instrumentation is suppressed.
+_ASKS: Final = "is_http_instrumentation_enabled" in _asgi_globals
 _OVERRIDABLE: Final = ("_get_otel_receive", "_get_otel_send", "_set_send_span", "_set_server_span")
 
 
@@ -220,7 +222,7 @@ class _AsgiRequests(RequestChooser):
         """An `AsgiRequest`, the context to serve it in without a span, or how to serve it without."""
         if type(scope) is not dict or not _stock_functions.hold():
             return LEFT_TO_STOCK
-        if is_suppressed() or scope["type"] not in {"http", "websocket"}:
+        if (_ASKS and is_suppressed()) or scope["type"] not in {"http", "websocket"}:
             return WITHOUT
         urls = middleware.excluded_urls
         # FastAPI's middleware has a list even if nothing is excluded.

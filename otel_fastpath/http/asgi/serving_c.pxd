@@ -11,6 +11,7 @@ cdef dict _asgi_globals
 cdef dict _propagators_globals
 cdef dict _trace_globals
 cdef dict _metrics_globals
+cdef bint _ASKS
 cdef int _MOST
 cdef int _LONGEST
 cdef StockFunctions _collecting

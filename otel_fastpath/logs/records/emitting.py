@@ -15,14 +15,16 @@ from opentelemetry._logs import LogRecord
 from opentelemetry._logs import _internal as _api
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk._logs import ReadWriteLogRecord
+from opentelemetry.sdk._logs._internal import export as _export
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext
 
 from otel_fastpath.compiled.helpers import address, get_item, is_clean, item, new_instance, read_clock
 from otel_fastpath.logs.records.bodies import copied
+from otel_fastpath.logs.records.record_class import FIELDS
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import Plan
-from otel_fastpath.trace.context.current_context import span_in
+from otel_fastpath.trace.context.current_context import current, span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.planning.plan import enqueue
 from otel_fastpath.trace.spans.ending import batch_of
@@ -53,8 +55,13 @@ _METHODS = ("emit", "_is_enabled")
 _PATIENCE = 100
 # How many attributes describe an exception.
 _OF_AN_EXCEPTION = 3
-# How many fields stock's `LogRecord` has.
-_FIELDS = 12
+# How many fields stock's `LogRecord` has, and whether an exception is one.
+_FIELDS = len(FIELDS)
+_HAS_EXCEPTIONS = "exception" in FIELDS
+# Before 1.45, log records had a function of their own for values that cannot be stored as they are.
+_CLEANS_BY_KEY = "_clean_extended_attribute" in _attributes_globals
+# Until 1.43, stock's batch processor queued the very record that it was given, with its context.
+_COPIES = "copy" in vars(_export)
 
 
 class Backoff(Plan):
@@ -84,7 +91,6 @@ class LogPlan(Backoff):
         "batch",
         "facts",
         "fields",
-        "has_stacks",
         "limits",
         "longest",
         "metrics",
@@ -96,7 +102,6 @@ class LogPlan(Backoff):
     batch: ProcessorQueue | None
     facts: Facts
     fields: dict[str, Any]
-    has_stacks: bool
     limits: LogRecordLimits
     longest: int
     metrics: Any
@@ -137,7 +142,9 @@ def try_open(plan: LogPlan) -> bool:
     if not plan.facts.hold() or (len(plan.fields) != plan.size and _look_for_methods(plan)):
         plan.close()
         return False
-    if not plan.fields["_logger_config"].is_enabled:
+    # In 1.40, a logger has none.
+    config = get_item(plan.fields, "_logger_config")
+    if config is not None and not config.is_enabled:
         return False
     batch = plan.batch
     # For all that is unusual, stock logs a warning.
@@ -169,7 +176,8 @@ def span_context_in(context: Context | None) -> SpanContext | None:
 
 def send(
     plan: LogPlan,
-    context: SpanContext,
+    found: SpanContext,
+    context: Context | None,
     timestamp: int | None,
     observed: int,
     number: Any,
@@ -179,7 +187,7 @@ def send(
     event_name: Any,
     exception: BaseException | None,
 ) -> None:
-    """Queue a record of these parts."""
+    """Queue a record of these parts, emitted in this context (None: the current one) with this span context."""
     if plan.metrics is not None:
         plan.metrics.emit_log()
     batch = plan.batch
@@ -188,9 +196,10 @@ def send(
     record = new_instance(plan.record_class)  # type: ignore[var-annotated]  # a `RecordState`
     record.timestamp = timestamp
     record.observed_timestamp = observed
-    record.trace_id = item(context, 0)
-    record.span_id = item(context, 1)
-    record.trace_flags = item(context, 3)
+    record.trace_id = item(found, 0)
+    record.span_id = item(found, 1)
+    record.trace_flags = item(found, 3)
+    record.context = None if _COPIES else (context or current())
     record.severity_number = number
     record.severity_text = text
     record.body = body if type(body) is str else copied(body)
@@ -207,13 +216,15 @@ def send(
 
 def clean_attributes(attributes: dict[str, Any], longest: int) -> dict[str, object]:
     """The attributes with the values that stock's function makes of those that cannot be stored as they are."""
-    clean = _attributes_globals["_clean_attribute_value"]
+    clean = _attributes_globals["_clean_extended_attribute" if _CLEANS_BY_KEY else "_clean_attribute_value"]
     most = None if longest == maxsize else longest
     kept = {}
     for key, value in attributes.items():
         kind = type(value)
         is_kept = len(value) <= longest if kind is str else kind in _ATOMS
-        kept[key] = value if is_kept else clean(value, most)
+        if not is_kept:
+            value = clean(key, value, most) if _CLEANS_BY_KEY else clean(value, most)  # noqa: PLW2901  # what is kept
+        kept[key] = value
     return kept
 
 
@@ -254,6 +265,7 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
         except Exception as error:
             if _report_refusal(error):
                 return
+        more = {"exception": exception} if _HAS_EXCEPTIONS or exception is not None else {}
         try:
             original(
                 self,
@@ -266,7 +278,7 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
                 body=body,
                 attributes=attributes,
                 event_name=event_name,
-                exception=exception,
+                **more,
             )
         except Exception as error:
             if inert:
@@ -322,14 +334,14 @@ def try_emit(
         return False
     if observed is None:
         observed = read_clock(_api_globals)
-    send(plan, found, timestamp, observed, number, text, body, kept, event_name, exception)
+    send(plan, found, context, timestamp, observed, number, text, body, kept, event_name, exception)
     return True
 
 
 def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, object] | None:
     """The attributes of an exception; None if stock must make them."""
     if (
-        not plan.has_stacks
+        not _HAS_EXCEPTIONS
         or plan.longest != maxsize
         or plan.most < _OF_AN_EXCEPTION
         or not isinstance(exception, BaseException)
@@ -384,11 +396,12 @@ def _try_queue(processor: Any, whole: Any) -> bool:
     record.attribute_store = None
     # The very same one, as stock's copy has it.
     record.bounded_attributes = attributes
+    record.context = None
     record.event_name = fields["event_name"]
-    record.exception = fields["exception"]
+    record.exception = get_item(fields, "exception")
     record.resource = whole.resource
     record.instrumentation_scope = whole.instrumentation_scope
     record.limits = whole.limits
-    record.made = None
+    record.made = None if _COPIES else inner
     enqueue(batch, record)
     return True

@@ -16,6 +16,9 @@ cdef tuple _METHODS
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef int _FIELDS
+cdef bint _HAS_EXCEPTIONS
+cdef bint _CLEANS_BY_KEY
+cdef bint _COPIES
 
 cdef class Backoff(Plan):
     cdef public int closed
@@ -25,7 +28,6 @@ cdef class LogPlan(Backoff):
     cdef public ProcessorQueue batch
     cdef public Facts facts
     cdef public dict fields
-    cdef public bint has_stacks
     cdef public object limits
     cdef public Py_ssize_t longest
     cdef public object metrics
@@ -47,6 +49,7 @@ cdef span_context_in(object context)
 @cython.locals(batch=ProcessorQueue, record=RecordState)
 cdef send(
     LogPlan plan,
+    object found,
     object context,
     object timestamp,
     object observed,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from opentelemetry._logs import LogRecord, SeverityNumber
     from opentelemetry.attributes import BoundedAttributes
+    from opentelemetry.context import Context
     from opentelemetry.sdk._logs import LogRecordLimits
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -19,13 +20,14 @@ class RecordState:
 
     The attributes are in `attribute_store` (None if there are none), or in stock's container, `bounded_attributes`,
     if that existed before. `made` is stock's `LogRecord` once other code has asked for it; it then has the data, and
-    may have been changed.
+    may have been changed. Until 1.43, stock's record keeps its `context`; None: it is emptied.
     """
 
     __slots__ = (
         "attribute_store",
         "body",
         "bounded_attributes",
+        "context",
         "event_name",
         "exception",
         "instrumentation_scope",
@@ -43,6 +45,7 @@ class RecordState:
     attribute_store: dict[str, object] | None
     body: Any
     bounded_attributes: BoundedAttributes | None
+    context: Context | None
     event_name: str | None
     exception: BaseException | None
     instrumentation_scope: InstrumentationScope | None

@@ -4,6 +4,7 @@ cdef class RecordState:
     cdef public dict attribute_store
     cdef public object body
     cdef public object bounded_attributes
+    cdef public object context
     cdef public object event_name
     cdef public object exception
     cdef public object instrumentation_scope

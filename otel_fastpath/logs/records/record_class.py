@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry._logs import LogRecord
 from opentelemetry.attributes import BoundedAttributes
@@ -14,6 +14,15 @@ from otel_fastpath.lazy import DROPPED, Lazy
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs import LogRecordLimits
+
+# The fields of stock's record, whose class declares none. Since 1.42, `exception` is one.
+FIELDS: Final = frozenset(vars(LogRecord()))
+
+
+def attribute_limits(limits: LogRecordLimits) -> tuple[int | None, int | None]:
+    """The most attributes of a record, and the longest text in them: since 1.44, log records have their own limits."""
+    own = "log_record_" if hasattr(limits, "max_log_record_attributes") else ""
+    return getattr(limits, f"max_{own}attributes"), getattr(limits, f"max_{own}attribute_length")
 
 
 def make_record_class(state: Any) -> type:
@@ -67,7 +76,7 @@ def _stocks_own(record: Any) -> LogRecord:
         timestamp=record.timestamp,
         observed_timestamp=record.observed_timestamp,
         # Stock's batch processor empties it, too.
-        context=Context(),
+        context=Context() if record.context is None else record.context,
         trace_id=record.trace_id,
         span_id=record.span_id,
         trace_flags=record.trace_flags,
@@ -76,18 +85,18 @@ def _stocks_own(record: Any) -> LogRecord:
         body=record.body,
         attributes=_attributes(record),
         event_name=record.event_name,
-        exception=record.exception,
     )
+    if "exception" in FIELDS:
+        made.exception = record.exception
     return made
 
 
 def _attributes(record: Any) -> BoundedAttributes:
     if record.bounded_attributes is not None:
         return record.bounded_attributes  # type: ignore[no-any-return]  # as it is declared
-    limits: LogRecordLimits = record.limits
-    bounded = BoundedAttributes(
-        limits.max_log_record_attributes, None, immutable=False, max_value_len=limits.max_log_record_attribute_length
-    )
+    most, longest = attribute_limits(record.limits)
+    # Stock says so, too: before 1.45, it is what allows all types of values.
+    bounded = BoundedAttributes(most, immutable=False, max_value_len=longest, extended_attributes=True)
     values = {
         key: value.value() if isinstance(value, Lazy) else value
         for key, value in (record.attribute_store or {}).items()

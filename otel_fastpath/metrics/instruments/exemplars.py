@@ -40,6 +40,8 @@ _instrument_globals = vars(_sdk_instruments)
 _OFFER = 0
 _SIMPLE = 1
 _ALIGNED = 2
+# Until 1.44, a measurement has the very attributes that the caller gave, who may change them later.
+COPIES = hasattr(Measurement, "__post_init__")
 OFFERS = {"offer": _OFFER, "simple": _SIMPLE, "aligned": _ALIGNED}
 # The attributes of stock's bucket, in the order of `Bucket.held`.
 _FIELDS = tuple(f"_ExemplarBucket__{each}" for each in ("value", "time_unix_nano", "attributes", "span_id", "trace_id"))
@@ -154,7 +156,7 @@ def keep(
         trace_id: The trace id of the context's span, or None.
     """
     if cell.offers == _OFFER:
-        kept: types.Attributes = None if attributes is None else dict(attributes)
+        kept: types.Attributes = dict(attributes) if COPIES and attributes is not None else attributes
         cell.reservoir.offer(amount, measured_at(), kept, context or get_current())
         return
     place = index
@@ -167,9 +169,10 @@ def keep(
         bucket = _take_over(cell, place)
     if trace_id is None:
         span_id, trace_id = _last_ids(bucket)
-    # Collecting removes the attributes that the point has: without a filter, all of them.
-    kept = dict(attributes or {}) if cell.is_filtered else cell.attributes
-    _hold(bucket, (amount, measured_at(), kept, span_id, trace_id))
+    if COPIES:
+        # Collecting removes the attributes that the point has: without a filter, all of them.
+        attributes = dict(attributes or {}) if cell.is_filtered else cell.attributes
+    _hold(bucket, (amount, measured_at(), attributes, span_id, trace_id))
 
 
 def _next_place(cell: kinds.SeriesCell) -> int:
@@ -230,6 +233,6 @@ def new_measurement(
         time_unix_nano=measured_at(),
         instrument=instrument,
         context=context or get_current(),
-        attributes=None if attributes is None else dict(attributes),
+        attributes=dict(attributes) if COPIES and attributes is not None else attributes,
     )
     return made

@@ -6,6 +6,7 @@ from otel_fastpath.metrics.instruments.series_c cimport SeriesCell
 cdef dict _instrument_globals
 cdef tuple _FIELDS
 
+cdef bint COPIES
 cdef int _OFFER
 cdef int _SIMPLE
 cdef int _ALIGNED

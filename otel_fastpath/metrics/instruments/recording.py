@@ -7,6 +7,7 @@ without the cleaning that it does not need; `planner` learns it at its second si
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
@@ -32,7 +33,7 @@ from otel_fastpath.compiled.helpers import (
     item,
 )
 from otel_fastpath.compiled.sharing import critical_section
-from otel_fastpath.metrics.instruments.exemplars import _span_context, keep, new_measurement
+from otel_fastpath.metrics.instruments.exemplars import COPIES, _span_context, keep, new_measurement
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
@@ -134,7 +135,7 @@ def recorder_of(instrument: _Instrument) -> kinds.Recorder | None:
     return _make_recorder[0](instrument)
 
 
-def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
+def _try_open(recorder: kinds.Recorder, amount: float) -> bool:
     """Whether the recorder accepts amounts now, and accepts this amount."""
     if recorder.is_refused or not recorder.facts.hold():
         return False
@@ -143,6 +144,9 @@ def _is_open(recorder: kinds.Recorder, amount: float) -> bool:
         return False
     kind = type(amount)
     if kind is not int and kind is not float:
+        if not isinstance(amount, Real):
+            # To the sum of such amounts, a `Decimal` for example, stock cannot add each other one: it raises.
+            recorder.is_refused = True
         return False
     # Excludes infinity, NaN, and ints that are too large for a double.
     if not recorder.least <= amount < _MOST:
@@ -189,7 +193,7 @@ def _record(
     if inside and is_inside():
         return False
     recorder = recorder_of(instrument)
-    if recorder is None or not _is_open(recorder, amount):
+    if recorder is None or not _try_open(recorder, amount):
         return False
     cells = cells_of(recorder, attributes)
     if cells is False:
@@ -217,7 +221,8 @@ def _record_new(
         if cells is not None:
             _record_to(recorder, cells, amount, attributes, context)
             return None
-    return new_measurement(instrument, amount, None if attributes is None else kept, context)  # type: ignore[arg-type]  # plain
+    given = attributes if attributes is None or not COPIES else kept
+    return new_measurement(instrument, amount, given, context)  # type: ignore[arg-type]  # plain
 
 
 def is_plain(attributes: dict[str, object]) -> bool:
@@ -242,7 +247,7 @@ class BoundSeries(Series):
         if inside and is_inside():
             return False
         recorder = self.recorder
-        if recorder.consumer["_reader_storages"] is not recorder.storages or not _is_open(recorder, amount):
+        if recorder.consumer["_reader_storages"] is not recorder.storages or not _try_open(recorder, amount):
             return False
         cells = _cells(self)
         if cells is None:

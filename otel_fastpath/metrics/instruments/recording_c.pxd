@@ -28,7 +28,7 @@ cpdef recorder_of(object instrument)
 
 cpdef Facts facts_of(frozenset kinds)
 
-cdef bint _is_open(Recorder recorder, object amount) except -1
+cdef bint _try_open(Recorder recorder, object amount) except -1
 
 cdef bint _is_as_planned(tuple filters) except -1
 

@@ -21,11 +21,13 @@ from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.origin import origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 _logger = Quiet(__name__)
 
 _MISSING: Final = object()
+# Among the fingerprints of a source: releases without it are supported, too.
+MAY_BE_MISSING: Final = "may be missing"
 _requirement = functools.cache(Requirement)
 # By the id of a code object.
 _digests: Final[dict[int, tuple[Any, str]]] = {}
@@ -257,8 +259,7 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
     Raises:
         SkipError: See above.
     """
-    for place, known in sources.items():
-        value = resolve(place)
+    for place, value, known in _existing(sources):
         layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
         while (inner := getattr(layer, "__wrapped__", None)) is not None:
             module = origin(layer)
@@ -276,6 +277,18 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
             if is_defined_here:
                 raise SkipError(f"the source of {place} cannot be read") from None
             raise ReplacedError(f"{place} is replaced already, by {function.__module__}") from None
+
+
+def _existing(sources: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, Any, frozenset[str]]]:
+    """The sources that this release has, with what is there."""
+    for place, known in sources.items():
+        try:
+            value = resolve(place)
+        except SkipError:  # noqa: PERF203  # there may be others
+            if MAY_BE_MISSING not in known:
+                raise
+        else:
+            yield place, value, known
 
 
 def are_known(sources: Mapping[str, frozenset[str]]) -> bool:

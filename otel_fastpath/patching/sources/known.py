@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from otel_fastpath.patching.sources.guard import MAY_BE_MISSING
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -41,3 +43,7 @@ class Known:
         known = self.places()
         found = ((place, known.get(place, {})) for place in places)
         return {place: frozenset([*of, *(text for texts in of.values() for text in texts)]) for place, of in found}
+
+    def sources_if_any(self, *places: str) -> dict[str, frozenset[str]]:
+        """Likewise, for places that not each supported release has: what calls them is among the sources, too."""
+        return {place: known | {MAY_BE_MISSING} for place, known in self.sources(*places).items()}

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from newer_releases import dbapi_metrics
 from opentelemetry.instrumentation import dbapi
 from opentelemetry.instrumentation.sqlite3 import SQLite3Instrumentor
 
@@ -18,6 +19,7 @@ def instrumented():
     SQLite3Instrumentor().uninstrument()
 
 
+@dbapi_metrics
 @pytest.mark.usefixtures("instrumented")
 def test_the_next_connection_has_the_instruments_that_it_reports(instrumentor, core, monkeypatch):
     """Without them, stock's code around the query would raise into the application."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+import os
 import warnings
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 from opentelemetry import trace
 from opentelemetry._logs import LogRecord, SeverityNumber
@@ -23,6 +26,9 @@ from opentelemetry.sdk.resources import Resource
 
 SPAN = trace.NonRecordingSpan(trace.SpanContext(0xABC << 80, 0xDEF, is_remote=True, trace_flags=trace.TraceFlags(1)))
 _OWN = "opentelemetry.sdk._logs", "opentelemetry.attributes"
+# Until 1.44, the limits of log records are read from the environment only.
+_TAKES_LIMITS = "log_record_limits" in inspect.signature(_logs.LoggerProvider.__init__).parameters
+_LIMITS = "OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"
 
 
 class Marking(_logs.LogRecordProcessor):
@@ -61,7 +67,7 @@ class World:
     Args:
         shape: The names of its processors, in order.
         kind: The handler: "sdk", "instrumentation" or "code".
-        limits: The limits of records, or None.
+        limits: The most attributes of a record and the longest text in them, each or both of them None.
         extra: "filter" or "formatter", or "".
     """
 
@@ -73,9 +79,15 @@ class World:
 
     def __post_init__(self):
         """Make the provider."""
-        self.provider = _logs.LoggerProvider(
-            Resource({"service.name": "test"}), shutdown_on_exit=False, log_record_limits=self.limits
-        )
+        given, self.environment = {}, {}
+        if self.limits is not None and _TAKES_LIMITS:
+            of_records = dict(
+                zip(("max_log_record_attributes", "max_log_record_attribute_length"), self.limits, strict=True)
+            )
+            given["log_record_limits"] = _logs.LogRecordLimits(**of_records)
+        elif self.limits is not None:
+            self.environment = {name: str(at) for name, at in zip(_LIMITS, self.limits, strict=True) if at is not None}
+        self.provider = _logs.LoggerProvider(Resource({"service.name": "test"}), shutdown_on_exit=False, **given)
         for name in self.shape:
             self.provider.add_log_record_processor(self._processor(name))
         if self.kind == "sdk":
@@ -105,7 +117,7 @@ class World:
         loggers = [logging.getLogger(name) for name in _OWN]
         for logger in loggers:
             logger.addHandler(warned)
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, mock.patch.dict(os.environ, self.environment):
             warnings.simplefilter("always")
             for step in program:
                 self._step(step)
@@ -156,7 +168,7 @@ def seen_record(record):
         (type(inner.body), repr(inner.body)),
         [(key, type(value), repr(value)) for key, value in attributes.items()],
         (type(attributes), attributes.maxlen, attributes.max_value_len, attributes.dropped, record.dropped_attributes),
-        (inner.event_name, repr(inner.exception)),
+        (inner.event_name, repr(getattr(inner, "exception", None)), inner.context),
         (record.resource, record.instrumentation_scope, vars(record.limits)),
         sorted(vars(inner)),
     )

@@ -6,13 +6,10 @@ import asyncio
 
 import pytest
 from asgicheck import BODY, START, application, receive_empty, scope, send_nowhere, serve, with_one_wrong
-from newer_releases import asgi_requests
 from opentelemetry import trace
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.sdk.trace import Span, SpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-
-pytestmark = asgi_requests
 
 
 @pytest.mark.parametrize("conventions", ["", "http"], indirect=True)

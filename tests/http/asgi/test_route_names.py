@@ -8,7 +8,6 @@ import functools
 
 import pytest
 from asgicheck import BODY, START, receive_empty, scope, send_nowhere, serve
-from newer_releases import asgi_requests
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased
 from routecheck import KINDS
@@ -46,7 +45,6 @@ def test_names_of_spans(both_ways, recorded, conventions, environ, kind, known):
     assert {"GET /items/{item_id}", "GET", "POST"} <= {span[0] for span in ours}
 
 
-@asgi_requests
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_code_that_finds_the_route(instrumented, recorded, environ, kind):
     """Another package that replaces stock's function, before or after ours, decides about the route."""
@@ -60,7 +58,6 @@ def test_other_code_that_finds_the_route(instrumented, recorded, environ, kind):
     assert dict(spans[-1][2])["http.route"] == "other/items/3"
 
 
-@asgi_requests
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_code_that_names_spans(instrumented, recorded, environ, kind):
     """So does one that wraps or replaces the function that names spans after routes."""
@@ -80,7 +77,6 @@ def test_other_code_that_names_spans(instrumented, recorded, environ, kind):
     assert dict(spans[-1][2])["http.route"] == "/items/{item_id}"
 
 
-@asgi_requests
 def test_an_unknown_source(instrumented, recorded, environ):
     """A release that names spans in another way is asked; the source is not one that the code here was written for."""
     del instrumented
@@ -98,7 +94,6 @@ def test_an_unknown_source(instrumented, recorded, environ):
     assert spans[-1][0] == "new /items/3"
 
 
-@asgi_requests
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_other_code_that_sanitizes_methods(both_ways, instrumentor, core, recorded, monkeypatch, order):
     """Stock's function calls the one of its own module."""
@@ -122,7 +117,6 @@ def test_other_code_that_sanitizes_methods(both_ways, instrumentor, core, record
     assert "their GET /items/{item_id}" in {span[0] for span in ours}
 
 
-@asgi_requests
 def test_a_span_that_is_sampled_below_one_that_is_not(both_ways, recorded):
     """Its name is that of the request as it came, whatever the application does with the scope."""
     sampler = ParentBased(ALWAYS_OFF, local_parent_not_sampled=ALWAYS_ON)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, FastAPI, routing
 from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from newer_releases import asgi_requests, older
+from newer_releases import older
 from opentelemetry.instrumentation import fastapi as fastapi_instrumentation
 from opentelemetry.instrumentation import starlette as starlette_instrumentation
 from routecheck import KINDS, PATHS, answer, asked, endpoint, every
@@ -180,7 +180,6 @@ def test_routers_that_are_included(both_ways):
     assert ours == stock
 
 
-@asgi_requests
 def test_two_instrumentations_of_one_application(both_ways):
     """FastAPI's and Starlette's read the routes of included routers differently."""
 

@@ -6,11 +6,8 @@ import asyncio
 
 import pytest
 from asgicheck import BODY, HOST, REMOTE, START, application, receive_empty, scope, send_nowhere
-from newer_releases import asgi_requests
 from opentelemetry import context, trace
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
-
-pytestmark = asgi_requests
 
 
 def test_a_stop_while_the_active_requests_are_counted(instrumented, recorded, stopped):

@@ -10,7 +10,6 @@ import pytest
 import users
 from client_hosts import CLIENTS, serving
 from combinations import crossed
-from newer_releases import aiohttp_requests, asgi_requests
 from opentelemetry.instrumentation import _semconv
 from opentelemetry.util import http
 from server_hosts import ASGI, SERVERS, environ, scope
@@ -19,8 +18,6 @@ from otel_fastpath import compiled
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Inheritance class _InstrumentedApplication:DeprecationWarning"),
-    asgi_requests,
-    aiohttp_requests,
 ]
 # As they are before a test changes them.
 for _core in ("c", "py"):

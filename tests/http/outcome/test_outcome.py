@@ -7,7 +7,6 @@ from contextlib import contextmanager
 import pytest
 from client_hosts import CLIENTS, serving
 from hosts import PARENT
-from newer_releases import ASGI as ASGI_RELEASE
 from newer_releases import needs
 from opentelemetry import context, propagate, trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -17,11 +16,8 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from sabotage import ABSORBED, FOREIGN, RAISED, as_ours, broken, broken_logging, plain
 from server_hosts import ASGI, SERVERS, WSGI, environ, scope
 
-AIOHTTP_RELEASE = ("opentelemetry-instrumentation-aiohttp-server", "0.65b0")
-# Beside older releases stock's own code remains in some hosts, and raises there as without this package.
-replaced = needs(*AIOHTTP_RELEASE, "the first beside which all servers are replaced")
 # The releases from which on a folder of `http` has something to replace.
-RELEASES = {"asgi": ASGI_RELEASE, "fastapi": ("fastapi", "0.142.4"), "aiohttp_server": AIOHTTP_RELEASE}
+RELEASES = {"fastapi": ("fastapi", "0.142.4")}
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class _InstrumentedApplication:DeprecationWarning")
 
 
@@ -131,7 +127,6 @@ def usual_spans(url):
     return _spans(url)[1]
 
 
-@replaced
 @pytest.mark.parametrize("saboteur", [*ABSORBED, "spans", "tracers"])
 def test_a_foreign_fault_is_not_the_applications(instrumentor, core, url, bare, usual_spans, saboteur, caplog):
     """Stock raises what an instrument or another vendor's span raises. Afterwards, there are the usual spans again."""
@@ -152,7 +147,6 @@ def test_a_foreign_fault_is_not_the_applications(instrumentor, core, url, bare, 
     assert spans == usual_spans
 
 
-@replaced
 @pytest.mark.parametrize("saboteur", [*RAISED, "propagators"])
 def test_an_error_of_the_set_up_is_raised(instrumentor, core, url, usual_spans, no_faults, saboteur, caplog):
     """Of a processor, sampler, id generator or propagator. Afterwards, there are the usual spans again."""

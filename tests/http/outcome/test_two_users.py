@@ -10,15 +10,14 @@ from client_hosts import CLIENTS, serving
 from hosts import CLIENT_HOOKS, HOOKS_OF
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from newer_releases import aiohttp_requests, asgi_requests
+from newer_releases import fastapi_own
 from server_hosts import ASGI, SERVERS, environ, scope
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Inheritance class _InstrumentedApplication:DeprecationWarning"),
-    asgi_requests,
-    aiohttp_requests,
 ]
 
+HOSTS = [pytest.param(name, marks=fastapi_own if name == "FastAPI's own" else ()) for name in (*SERVERS, *CLIENTS)]
 FEW = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 # The folder of `http` that a host uses, if it has another name, and its hooks.
 FOLDERS = {
@@ -79,7 +78,7 @@ def _compare(instrumentor, core, name, url, *, order, places, hooks, is_open, is
     assert found == expected
 
 
-@pytest.mark.parametrize("name", [*SERVERS, *CLIENTS])
+@pytest.mark.parametrize("name", HOSTS)
 def test_two_users(instrumentor, core, server, name):
     """Whichever functions were replaced, before or after this package instruments, and whoever calls first."""
     places = users.positions(FOLDERS.get(name, name))
@@ -104,7 +103,7 @@ def test_two_users(instrumentor, core, server, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize("name", [*SERVERS, *CLIENTS])
+@pytest.mark.parametrize("name", HOSTS)
 def test_each_function(instrumentor, core, server, name, is_before):
     """Each function alone that a server or a client rests on: its replacement is followed."""
     how = {"order": users.NAMES, "hooks": (), "is_open": False, "is_before": is_before}

@@ -12,6 +12,7 @@ from packaging.version import Version
 from harness import known, released
 from harness.paths import REPOSITORY
 from otel_fastpath.features import FEATURES
+from otel_fastpath.patching.sources.guard import MAY_BE_MISSING
 from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ def patches() -> list[Patch]:
 def rests_on(patch: Patch) -> set[str]:
     """The sources that a patch rests on: those that it declares, and its target where it checks that itself."""
     return {*patch.sources, *({patch.target} & KNOWN.places().keys())}
+
+
+def need_not_exist(patch: Patch) -> set[str]:
+    """Those of them that not each supported release has."""
+    return {place for place, known in patch.sources.items() if MAY_BE_MISSING in known}
 
 
 def targets() -> list[str]:

@@ -45,17 +45,23 @@ class Step(NamedTuple):
         release: The release.
         rewritten: The targets whose text changed.
         changed: Those that do something else, or are gone.
+        gone: Those that are gone.
         patches: The patches that the release before it supports.
     """
 
     release: str
     rewritten: set[str]
     changed: set[str]
+    gone: set[str]
     patches: list[Patch]
 
     def lost(self, targets: Collection[str]) -> list[str]:
         """The names of the patches that rest on any of these targets."""
-        return [patch.name for patch in self.patches if not core.rests_on(patch).isdisjoint(targets)]
+        return [
+            patch.name
+            for patch in self.patches
+            if not (core.rests_on(patch) - (core.need_not_exist(patch) & self.gone)).isdisjoint(targets)
+        ]
 
 
 def step(before: str, after: str) -> Step:
@@ -65,7 +71,8 @@ def step(before: str, after: str) -> Step:
     both = old.keys() & new.keys()
     rewritten = gone | {each for each in both if old[each].digest != new[each].digest}
     changed = gone | {each for each in both if old[each].fingerprint != new[each].fingerprint}
-    return Step(after, rewritten, changed, [patch for patch in core.patches() if core.rests_on(patch) <= old.keys()])
+    supported = [each for each in core.patches() if core.rests_on(each) - core.need_not_exist(each) <= old.keys()]
+    return Step(after, rewritten, changed, gone, supported)
 
 
 def page(versions: Sequence[str]) -> str:
