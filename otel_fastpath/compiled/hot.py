@@ -68,6 +68,7 @@ TWINS: Final = (
     "patching.plans_c",
     "trace.exporting_c",
     "trace.span_start_c",
+    "trace.stock_steps_c",
     "trace.tracer_c",
     "trace.context.current_context_c",
     "trace.context.current_span_c",
@@ -146,6 +147,7 @@ if TYPE_CHECKING:
     from otel_fastpath.patching import plans as patching_plans
     from otel_fastpath.trace import exporting as trace_exporting
     from otel_fastpath.trace import span_start as trace_span_start
+    from otel_fastpath.trace import stock_steps as trace_stock_steps
     from otel_fastpath.trace import tracer as trace_tracer
     from otel_fastpath.trace.context import current_context as trace_context_current_context
     from otel_fastpath.trace.context import current_span as trace_context_current_span

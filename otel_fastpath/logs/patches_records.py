@@ -22,7 +22,6 @@ _PUBLIC: Final = "opentelemetry.sdk._logs"
 _SDK: Final = "opentelemetry.sdk._logs._internal"
 _EXPORT: Final = f"{_SDK}.export"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
-_BATCH: Final = "opentelemetry.sdk._shared_internal:BatchProcessor.emit"
 _API: Final = "opentelemetry._logs._internal:LogRecord.__init__"
 _RECORD_RESTS_ON: Final = (
     f"{_SDK}:Logger.emit",
@@ -38,8 +37,9 @@ _RECORD_RESTS_ON: Final = (
     "opentelemetry.attributes:BoundedAttributes._set_items",
     "opentelemetry.attributes:_clean_attribute_value",
     _API,
-    _BATCH,
 )
+# Where it is not known, it is called.
+_PARTS: Final = sources("opentelemetry.sdk._shared_internal:BatchProcessor.emit")
 _VERSIONS: Final = ("opentelemetry-api>=1.45,<2", "opentelemetry-sdk>=1.45,<2")
 
 
@@ -61,6 +61,7 @@ def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ..
         make=_bind("handling", "bind_emit"),
         requires=requires,
         sources=known,
+        parts=_PARTS,
         undo=forget_plans,
         budgets=(f"logging, {name}, a message",),
     )
@@ -71,6 +72,7 @@ def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ..
         make=_bind("handling", "bind_handle"),
         requires=requires,
         sources=known,
+        parts=_PARTS,
         undo=forget_plans,
         budgets=(f"logging, {name}, a message",),
     )
@@ -85,6 +87,7 @@ PATCHES: Final = (
         make=_bind("emitting", "bind_on_emit"),
         requires=_VERSIONS,
         sources=sources(*_RECORD_RESTS_ON),
+        parts=_PARTS,
         undo=forget_plans,
         budgets=("log record, behind a processor",),
     ),
@@ -95,6 +98,7 @@ PATCHES: Final = (
         make=_bind("emitting", "bind_emit"),
         requires=_VERSIONS,
         sources=sources(*_RECORD_RESTS_ON),
+        parts=_PARTS,
         undo=forget_plans,
         budgets=("log record, 7 attributes",),
     ),

@@ -145,6 +145,7 @@ class LoggerPlanner:
         plan.most = _or_most(limits.max_log_record_attributes)
         metrics = logger._logger_metrics
         plan.metrics = None if type(metrics) is NoOpLoggerMetrics else metrics
+        plan.is_quiet = plan.metrics is None and (plan.batch is None or plan.batch.has_known_emit)
         plan.record_class = self._core.record_class
         plan.scope = logger._instrumentation_scope
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
+from otel_fastpath.metrics.known_types import FINDING
 from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import SDK, sources
@@ -20,17 +21,7 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 # The planner checks the aggregations, filters and reservoirs: one that is not known is left to stock.
 _RESTS_ON: Final = (
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
-    f"{_MODULE}.aggregation:_Aggregation.__init__",
-    f"{_MODULE}.aggregation:_Aggregation._sample_exemplar",
-    f"{_MODULE}.instrument:_Synchronous.__init__",
     f"{_MODULE}.measurement:Measurement",
-    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.__init__",
-    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.consume_measurement",
-    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
-    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.consume_measurement",
     # Of exemplars.
     "opentelemetry.trace.span:SpanContext.span_id",
     "opentelemetry.trace.span:SpanContext.trace_id",
@@ -56,6 +47,7 @@ def _patch(kind: str, verb: str, budget: str, why: str) -> Patch:
         make=_make,
         requires=SDK,
         sources=sources(f"{_MODULE}.instrument:{kind}.{verb}", *_RESTS_ON),
+        parts=sources(*FINDING),
         undo=_forget_recorders,
         budgets=(budget,),
     )

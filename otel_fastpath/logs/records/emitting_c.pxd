@@ -26,6 +26,7 @@ cdef class LogPlan(Backoff):
     cdef public Facts facts
     cdef public dict fields
     cdef public bint has_stacks
+    cdef public bint is_quiet
     cdef public object limits
     cdef public Py_ssize_t longest
     cdef public object metrics

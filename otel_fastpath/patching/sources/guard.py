@@ -10,7 +10,7 @@ import linecache
 import sys
 import textwrap
 from contextlib import suppress
-from types import FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
@@ -251,20 +251,23 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
     """Raise an error if a source has no known fingerprint, or if other code has wrapped the function.
 
     Args:
-        sources: "module:qualified.name" -> fingerprints. The modules are imported.
+        sources: "module:qualified.name" -> fingerprints. The modules are imported. A function that another one defines
+            is "module:outer.<locals>.inner".
         decorators: The modules whose decorators are expected around these functions.
 
     Raises:
         SkipError: See above.
     """
     for place, known in sources.items():
-        value = resolve(place)
+        outer, _, inner = place.partition(".<locals>.")
+        value = resolve(outer)
         layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
-        while (inner := getattr(layer, "__wrapped__", None)) is not None:
+        while (below := getattr(layer, "__wrapped__", None)) is not None:
             module = origin(layer)
             if module not in decorators:
                 raise ReplacedError(f"{place} is wrapped already, by {module}")
-            layer = inner
+            layer = below
+        value = resolve(place) if inner else value
         function = function_of(value)
         is_defined_here = type(function) is not FunctionType or function.__module__ == place.partition(":")[0]
         try:
@@ -276,6 +279,15 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
             if is_defined_here:
                 raise SkipError(f"the source of {place} cannot be read") from None
             raise ReplacedError(f"{place} is replaced already, by {function.__module__}") from None
+
+
+def _inner_of(function: Any, place: str, name: str) -> FunctionType:
+    """A function that looks like one that this function defines, which is called only to have it."""
+    for code in getattr(getattr(function, "__code__", None), "co_consts", ()):
+        if type(code) is CodeType and code.co_name == name:
+            cells = tuple(CellType() for _ in code.co_freevars)
+            return FunctionType(code, function.__globals__, name, None, cells)
+    raise SkipError(f"{place} does not exist")
 
 
 def are_known(sources: Mapping[str, frozenset[str]]) -> bool:
@@ -315,5 +327,7 @@ def resolve(place: str) -> Any:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise SkipError(f"{module_name} cannot be imported: {error}") from None
-    owner, name = owner_of(module, place)
-    return swap.seen_through(inspect.getattr_static(owner, name))
+    outer, _, inner = place.partition(".<locals>.")
+    owner, name = owner_of(module, outer)
+    value = swap.seen_through(inspect.getattr_static(owner, name))
+    return _inner_of(function_of(value), place, inner) if inner else value

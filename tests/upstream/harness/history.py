@@ -65,7 +65,8 @@ def step(before: str, after: str) -> Step:
     both = old.keys() & new.keys()
     rewritten = gone | {each for each in both if old[each].digest != new[each].digest}
     changed = gone | {each for each in both if old[each].fingerprint != new[each].fingerprint}
-    return Step(after, rewritten, changed, [patch for patch in core.patches() if core.rests_on(patch) <= old.keys()])
+    supported = [each for each in core.patches() if core.rests_on(each) | each.parts.keys() <= old.keys()]
+    return Step(after, rewritten, changed, supported)
 
 
 def page(versions: Sequence[str]) -> str:
