@@ -61,6 +61,7 @@ TWINS: Final = (
     "logs.records.structlog_events_c",
     "metrics.points_c",
     "metrics.instruments.bound_c",
+    "metrics.instruments.consuming_c",
     "metrics.instruments.exemplars_c",
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
     from otel_fastpath.metrics import points as metrics_points
     from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound
+    from otel_fastpath.metrics.instruments import consuming as metrics_instruments_consuming
     from otel_fastpath.metrics.instruments import exemplars as metrics_instruments_exemplars
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series

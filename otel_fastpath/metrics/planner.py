@@ -138,6 +138,9 @@ class InstrumentPlanner:
         exemplars: The module `exemplars` or its compiled twin.
         store: The class `plans.PlanStore`.
         guarded: Makes what the core holds, instead of one of stock's locks, while it records.
+
+    Attributes:
+        left: The instruments whose own methods make the measurements, because their source is not known.
     """
 
     def __init__(
@@ -158,6 +161,7 @@ class InstrumentPlanner:
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
         self._finds = are_known(sources(*FINDING))
+        self.left: set[type] = set()
         self._recorders = store(RECORDER)
         self._facts_of = remembering(len(_KINDS) ** 2)(recording.facts_of)
 
@@ -220,7 +224,8 @@ class InstrumentPlanner:
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
-        recorder = self._recording.recorder_of(instrument) if type(instrument) in _SIGNED else None
+        is_ours = type(instrument) in _SIGNED and type(instrument) not in self.left
+        recorder = self._recording.recorder_of(instrument) if is_ours else None
         if recorder is None or recorder.is_refused or recorder.sights is None:
             return None
         if attributes is not None and (type(attributes) is not dict or not self._recording.is_plain(attributes)):

@@ -43,6 +43,13 @@ CHANGED = {
         "self._boundaries = (1, 2)",
         ("metrics.collect", *RECORDING),
     ),
+    f"{METRICS}.instrument:Counter.add": ("amount = amount + 1", RECORDING),
+    f"{METRICS}.instrument:Histogram.record": ("amount = amount + 1", RECORDING),
+    f"{METRICS}.instrument:Gauge.set": ("attributes = {**(attributes or {}), 'more': 1}", RECORDING),
+    f"{METRICS}.measurement:Measurement.__post_init__": (
+        "object.__setattr__(self, 'value', self.value + 1)",
+        ("metrics.collect",),
+    ),
     f"{METRICS}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.offer": ("value = value + 1", RECORDING),
     f"{METRICS}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.collect": (
         "point_attributes = {}",
