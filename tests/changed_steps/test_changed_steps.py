@@ -89,8 +89,18 @@ def unchanged():
     return ran("stock")["telemetry"]
 
 
-@pytest.mark.parametrize("core", ["py", "c"])
-@pytest.mark.parametrize(("place", "line", "applied"), [(place, *rest) for place, rest in CHANGED.items()])
+CORES = ("py", "c")
+
+
+def cases():
+    """Each change with both cores, one of which is left to the slow tests."""
+    for number, (place, rest) in enumerate(CHANGED.items()):
+        for core in CORES:
+            marks = [pytest.mark.slow] if core == CORES[number % 2] else []
+            yield pytest.param(core, place, *rest, marks=marks, id=f"{core}-{place.partition(':')[2]}")
+
+
+@pytest.mark.parametrize(("core", "place", "line", "applied"), list(cases()))
 def test_a_changed_step_costs_that_step(core, place, line, applied):
     """The telemetry is that of the changed stock, also after `uninstrument()`, and these patches are applied."""
     expected = ran("stock", place, line)["telemetry"]
@@ -103,7 +113,7 @@ def test_a_changed_step_costs_that_step(core, place, line, applied):
     assert {name: state for name, (state, _) in states.items() if state != "applied"} == {}
 
 
-@pytest.mark.parametrize("core", ["py", "c"])
+@pytest.mark.parametrize("core", CORES)
 def test_nothing_is_changed(core):
     """The program's telemetry is stock's, and all patches of the signals are applied, without a remark."""
     found = ran(core)
