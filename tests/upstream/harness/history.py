@@ -32,10 +32,10 @@ counts as rewritten if its text changed, and as changed if it does something els
 A changed step need not cost its patch. Where a patch can call a function whose source it does not know, it does, and
 keeps the rest: the spans that a changed `Tracer.start_span` creates are still recorded by this package, and so are the
 measurements that a changed `Counter.add` makes. Samplers, id generators, processors, aggregations, filters and
-reservoirs of exemplars are left to OpenTelemetry's own code likewise. These functions are in the last column, and
+reservoirs of exemplars are left to OpenTelemetry's own code likewise. These parts are in the last column, and
 `otel-fastpath status` names them. `python benchmarks/changed_steps.py` counts what is left of the gain.
 
-| Release | Functions rewritten | Functions changed | Lost if text were compared | Patches lost | Which | Called instead |
+| Release | Functions rewritten | Functions changed | Lost if text were compared | Patches lost | Which | Parts |
 | --- | ---: | ---: | ---: | ---: | --- | --- |
 """
 
