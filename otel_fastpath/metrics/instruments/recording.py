@@ -76,8 +76,7 @@ _RECORDING = (
     (SynchronousMeasurementConsumer, "consume_measurement"),
     (MetricReaderStorage, "consume_measurement"),
     (_matches._ViewInstrumentMatch, "consume_measurement"),
-    # Since 1.45.
-    (_matches, "_hash_attributes"),
+    (_matches, "_hash_attributes"),  # since 1.45
 )
 _AGGREGATING = (
     (_SumAggregation, _SUM),
@@ -91,8 +90,8 @@ _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
 def facts_of(kinds: frozenset[int]) -> Facts:
     """That nobody has replaced what records amounts in stock, in aggregations of these kinds, or reads the span."""
-    recording = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
-    return Facts([*recording, *READING_SPAN, *[fact for kind, fact in _aggregating if kind in kinds]])
+    facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
+    return Facts([*facts, *READING_SPAN, *[fact for kind, fact in _aggregating if kind in kinds]])
 
 
 def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:
