@@ -63,6 +63,9 @@ OPERATIONS = {
         "span_7_attributes",
         (f"{_TRACE}:Tracer.start_span", f"{_TRACE}:Span.end", f"{_TRACE}.export:BatchSpanProcessor.on_end", _BATCH),
     ),
+    "record_exception, 5 frames": Operation(
+        "bench_span", "start_and_end", "record_shallow", (f"{_TRACE}:Span.add_event",)
+    ),
     "otlp, a span, 7 attributes": Operation(
         "bench_otlp",
         "plain_10",
