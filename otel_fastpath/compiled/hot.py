@@ -61,6 +61,7 @@ TWINS: Final = (
     "logs.records.structlog_events_c",
     "metrics.points_c",
     "metrics.instruments.bound_c",
+    "metrics.instruments.consuming_c",
     "metrics.instruments.exemplars_c",
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
@@ -68,6 +69,7 @@ TWINS: Final = (
     "patching.plans_c",
     "trace.exporting_c",
     "trace.span_start_c",
+    "trace.stock_steps_c",
     "trace.tracer_c",
     "trace.context.current_context_c",
     "trace.context.current_span_c",
@@ -139,6 +141,7 @@ if TYPE_CHECKING:
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
     from otel_fastpath.metrics import points as metrics_points
     from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound
+    from otel_fastpath.metrics.instruments import consuming as metrics_instruments_consuming
     from otel_fastpath.metrics.instruments import exemplars as metrics_instruments_exemplars
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
@@ -146,6 +149,7 @@ if TYPE_CHECKING:
     from otel_fastpath.patching import plans as patching_plans
     from otel_fastpath.trace import exporting as trace_exporting
     from otel_fastpath.trace import span_start as trace_span_start
+    from otel_fastpath.trace import stock_steps as trace_stock_steps
     from otel_fastpath.trace import tracer as trace_tracer
     from otel_fastpath.trace.context import current_context as trace_context_current_context
     from otel_fastpath.trace.context import current_span as trace_context_current_span

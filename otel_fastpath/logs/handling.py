@@ -266,7 +266,7 @@ def _try_send(plan: HandlerPlan, log_plan: LogPlan, values: dict[str, Any], guar
     if not 0 <= moment < _LATEST:
         return _LEFT
     is_plain = is_text and (arguments is None or _are_atoms(arguments)) and exc_info is None
-    if not guarded and not (is_plain and log_plan.metrics is None):
+    if not guarded and not (is_plain and log_plan.is_quiet):
         return _GUARD_FIRST
     kept = other_items(values, _USUAL, RESERVED)
     event_name, state = None, 1

@@ -22,7 +22,6 @@ _PUBLIC: Final = "opentelemetry.sdk._logs"
 _SDK: Final = "opentelemetry.sdk._logs._internal"
 _EXPORT: Final = f"{_SDK}.export"
 _INSTRUMENTATION: Final = "opentelemetry.instrumentation.logging.handler"
-_BATCH: Final = "opentelemetry.sdk._shared_internal:BatchProcessor.emit"
 _API: Final = "opentelemetry._logs._internal:LogRecord.__init__"
 _ATTRIBUTES: Final = "opentelemetry.attributes"
 _RECORD_RESTS_ON: Final = sources(
@@ -34,7 +33,6 @@ _RECORD_RESTS_ON: Final = sources(
     f"{_ATTRIBUTES}:BoundedAttributes.__init__",
     f"{_ATTRIBUTES}:BoundedAttributes.__setitem__",
     _API,
-    _BATCH,
 ) | sources_if_any(
     f"{_SDK}:Logger._is_enabled",
     f"{_SDK}._exceptions:_create_log_record_with_exception",
@@ -46,6 +44,8 @@ _RECORD_RESTS_ON: Final = sources(
     f"{_ATTRIBUTES}:_clean_extended_attribute",
     f"{_ATTRIBUTES}:_clean_extended_attribute_value",
 )
+# Where it is not known, it is called.
+_PARTS: Final = sources("opentelemetry.sdk._shared_internal:BatchProcessor.emit")
 
 
 def _bind(part: str, name: str) -> Callable[[Any, Config], Any]:
@@ -66,6 +66,7 @@ def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ..
         make=_bind("handling", "bind_emit"),
         requires=requires,
         sources=known,
+        parts=_PARTS,
         undo=forget_plans,
         budgets=(f"logging, {name}, a message",),
     )
@@ -76,6 +77,7 @@ def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ..
         make=_bind("handling", "bind_handle"),
         requires=requires,
         sources=known,
+        parts=_PARTS,
         undo=forget_plans,
         budgets=(f"logging, {name}, a message",),
     )
@@ -90,6 +92,7 @@ PATCHES: Final = (
         make=_bind("emitting", "bind_on_emit"),
         requires=SDK,
         sources=_RECORD_RESTS_ON,
+        parts=_PARTS,
         undo=forget_plans,
         budgets=("log record, behind a processor",),
     ),
@@ -100,6 +103,7 @@ PATCHES: Final = (
         make=_bind("emitting", "bind_emit"),
         requires=SDK,
         sources=_RECORD_RESTS_ON,
+        parts=_PARTS,
         undo=forget_plans,
         budgets=("log record, 7 attributes",),
     ),

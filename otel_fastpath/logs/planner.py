@@ -156,6 +156,7 @@ class LoggerPlanner:
         plan.most, plan.longest = map(_or_most, attribute_limits(plan.limits))
         metrics = getattr(logger, "_logger_metrics", None)
         plan.metrics = None if type(metrics) is _NO_METRICS else metrics
+        plan.is_quiet = plan.metrics is None and (plan.batch is None or plan.batch.has_known_emit)
         plan.record_class = self._core.record_class
         plan.scope = logger._instrumentation_scope
 

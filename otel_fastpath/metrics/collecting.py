@@ -52,7 +52,8 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
     ),
 }
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
-# What the data points of an aggregation rest on, besides what all collection does.
+_RESERVOIR: Final = f"{_MODULE}.exemplar.exemplar_reservoir"
+# What the data points of an aggregation, and their exemplars, rest on, besides what all collection does.
 RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
     kind: (
         *(f"{_MODULE}.aggregation:{kind.__name__}.{method}" for method in ("__init__", "collect", *more)),
@@ -63,6 +64,9 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
         (_LAST, "NumberDataPoint"),
         (_HISTOGRAM, "HistogramDataPoint", "_get_empty_bucket_counts"),
     )
+} | {
+    kind: (f"{_RESERVOIR}:{kind.__name__}", f"{_RESERVOIR}:FixedSizeExemplarReservoirABC.collect")
+    for kind in (_exemplars.AlignedHistogramBucketExemplarReservoir, _exemplars.SimpleFixedSizeExemplarReservoir)
 }
 _methods: Final = Facts(unreplaced(kind, name) for kind, names in _METHODS.items() for name in names)
 _storage_globals: Final = vars(_storages)
@@ -135,10 +139,16 @@ class Collector:
             home = match._attributes_aggregation
         # Atomic: other threads may add aggregations.
         aggregations = list(home.values())
-        if self._unknown and any(isinstance(each, tuple(self._unknown)) for each in aggregations):
+        kinds = tuple(self._unknown)
+        if kinds and any(_is_of(each, kinds) for each in aggregations):
             points = [each.collect(stream.temporality, start) for each in aggregations]
             return [point for point in points if point is not None]
         return self._points_of(aggregations, stream.temporality, start, turn)
+
+
+def _is_of(aggregation: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether the aggregation or its reservoir is of one of these kinds."""
+    return isinstance(aggregation, kinds) or isinstance(getattr(aggregation, "_reservoir", None), kinds)
 
 
 def _is_plain(match: Any) -> bool:

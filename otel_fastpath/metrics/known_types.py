@@ -5,7 +5,7 @@ The patches of metrics do not rest on them: if the source of one changes, only t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.sources.guard import SkipError, check_sources
@@ -14,6 +14,16 @@ from otel_fastpath.trace.stock_sources import sources
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MODULE: Final = "opentelemetry.sdk.metrics._internal"
+# What finds the aggregations of a measurement. If one of them is not known, all measurements are given to the consumer.
+FINDING: Final = (
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
+    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
+    f"{_MODULE}.aggregation:_Aggregation._sample_exemplar",
+    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.consume_measurement",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
+    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.consume_measurement",
+)
 # The name of 0.2.0, from where this module stood: it is what users select by.
 _logger = Quiet("otel_fastpath.metrics.parts")
 

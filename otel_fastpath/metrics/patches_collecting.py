@@ -22,18 +22,10 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 _TARGET: Final = f"{_MODULE}.metric_reader_storage:MetricReaderStorage.collect"
 _POINTS: Final = ("ExponentialHistogram", "Gauge", "Histogram", "Metric", "MetricsData")
-# The kinds of aggregations are checked by `collecting`: if one of them has an unknown source, it collects itself.
+# The kinds of aggregations and reservoirs are checked by `collecting`: one with an unknown source collects itself.
 _RESTS_ON: Final = (
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
     f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
-    f"{_MODULE}.aggregation:_Aggregation.__init__",
     f"{_MODULE}.aggregation:_Aggregation._collect_exemplars",
-    f"{_MODULE}.exemplar.exemplar_reservoir:AlignedHistogramBucketExemplarReservoir",
-    f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.collect",
-    f"{_MODULE}.exemplar.exemplar_reservoir:SimpleFixedSizeExemplarReservoir",
-    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.__init__",
-    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
     *(f"{_MODULE}.point:{kind}" for kind in (*_POINTS, "ResourceMetrics", "ScopeMetrics", "Sum")),
 )
 

@@ -7,11 +7,16 @@ before is found without that.
 
 from __future__ import annotations
 
+import functools
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
+from otel_fastpath.metrics.known_types import FINDING
 from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources
+from otel_fastpath.patching.swap import Swap
 from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
@@ -20,42 +25,98 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 # The planner checks the aggregations, filters and reservoirs: one that is not known is left to stock.
 _RESTS_ON: Final = (
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.__init__",
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.consume_measurement",
-    f"{_MODULE}._view_instrument_match:_ViewInstrumentMatch.collect",
-    f"{_MODULE}.aggregation:_Aggregation.__init__",
-    f"{_MODULE}.aggregation:_Aggregation._sample_exemplar",
-    f"{_MODULE}.instrument:_Synchronous.__init__",
     f"{_MODULE}.measurement:Measurement",
-    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.__init__",
-    f"{_MODULE}.measurement_consumer:SynchronousMeasurementConsumer.consume_measurement",
-    f"{_MODULE}.metric_reader_storage:MetricReaderStorage._get_or_init_view_instrument_match",
-    f"{_MODULE}.metric_reader_storage:MetricReaderStorage.consume_measurement",
     # Of exemplars.
     "opentelemetry.trace.span:SpanContext.span_id",
     "opentelemetry.trace.span:SpanContext.trace_id",
 )
+_METHODS: Final = {"Counter": "add", "UpDownCounter": "add", "Histogram": "record", "Gauge": "set"}
+
+
+class _Consumer:
+    """Our replacement for the method of stock's consumer, while stock's own instruments make measurements."""
+
+    def __init__(self) -> None:
+        self._swap: Swap | None = None
+        self._replacement: Any = None
+
+    def put(self) -> None:
+        """Put it in place, unless it is.
+
+        Raises:
+            SkipError: What finds the aggregations of a measurement is not known.
+        """
+        from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer  # noqa: PLC0415  # only where it is being patched
+
+        check_sources(sources(*FINDING), frozenset())
+        if self._swap is not None:
+            return
+        swap = Swap(SynchronousMeasurementConsumer, "consume_measurement")
+        # The same one each time: what is kept rests on it.
+        self._replacement = self._replacement or hot.metrics_instruments_consuming.bind_consume(swap.original)
+        swap.put(self._replacement)
+        self._swap = swap
+
+    def take_off(self) -> None:
+        """Restore stock's method."""
+        swap, self._swap = self._swap, None
+        if swap is not None:
+            swap.take_off()
+
+
+_consumer: Final = _Consumer()
 
 
 def _forget_recorders() -> None:
+    _consumer.take_off()
     hot.metrics_instruments_bound.use(None)
     forget_recorders()
 
 
-def _make(original: Any, settings: Config) -> Any:
+def _target(kind: str) -> str:
+    return f"{_MODULE}.instrument:{kind}.{_METHODS[kind]}"
+
+
+def _why_unknown(kind: str) -> SkipError | None:
+    """Why stock's own method of these instruments makes their measurements, if it does."""
+    try:
+        check_sources(sources(_target(kind)), frozenset())
+    except SkipError as skip:
+        return skip
+    return None
+
+
+def _make(kind: str, original: Any, settings: Config) -> Any:
+    from opentelemetry.sdk.metrics._internal import instrument as instruments  # noqa: PLC0415  # likewise
+
     ready = set_up(settings)
+    reasons = {each: _why_unknown(each) for each in _METHODS}
+    if isinstance(reason := reasons[kind], ReplacedError):
+        raise reason
+    # Before anything rests on the consumer: the planner looks at it.
+    if reason is not None:
+        _consumer.put()
+    elif any(type(each) is SkipError for each in reasons.values()):
+        with suppress(SkipError):
+            _consumer.put()
     hot.metrics_instruments_bound.use(ready.planner.series_of)
-    return ready.recording.bind_record(original)
+    own = vars(instruments)[f"_{kind}"]
+    if reason is None:
+        ready.planner.left.discard(own)
+        return ready.recording.bind_record(original)
+    ready.planner.left.add(own)
+    return hot.metrics_instruments_consuming.bind_left(original)
 
 
-def _patch(kind: str, verb: str, budget: str, why: str) -> Patch:
+def _patch(kind: str, budget: str, why: str) -> Patch:
     return Patch(
         name=f"metrics.{kind.lower()}",
-        target=f"{_MODULE}.instrument:{kind}.{verb}",
+        target=_target(kind),
         why=why,
-        make=_make,
+        make=functools.partial(_make, kind),
         requires=SDK,
-        sources=sources(f"{_MODULE}.instrument:{kind}.{verb}", *_RESTS_ON),
+        sources=sources(*_RESTS_ON),
+        parts=sources(_target(kind), *FINDING),
         undo=_forget_recorders,
         budgets=(budget,),
     )
@@ -64,16 +125,14 @@ def _patch(kind: str, verb: str, budget: str, why: str) -> Patch:
 PATCHES: Final = (
     _patch(
         "Counter",
-        "add",
         "counter.add, 3 attributes",
         "Adding with three attributes takes 87,000 instructions; here a look-up and an addition.",
     ),
-    _patch("UpDownCounter", "add", "up_down_counter.add, 3 attributes", "The same as for counters."),
+    _patch("UpDownCounter", "up_down_counter.add, 3 attributes", "The same as for counters."),
     _patch(
         "Histogram",
-        "record",
         "histogram.record, 3 attributes",
         "Recording with three attributes takes 90,000 instructions, with eight 142,000.",
     ),
-    _patch("Gauge", "set", "gauge.set, 3 attributes", "The same as for counters."),
+    _patch("Gauge", "gauge.set, 3 attributes", "The same as for counters."),
 )

@@ -31,11 +31,13 @@ from opentelemetry.sdk.metrics._internal.view import View
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
-from otel_fastpath.metrics.known_types import unknown
+from otel_fastpath.metrics.known_types import FINDING, unknown
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
+from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +138,9 @@ class InstrumentPlanner:
         exemplars: The module `exemplars` or its compiled twin.
         store: The class `plans.PlanStore`.
         guarded: Makes what the core holds, instead of one of stock's locks, while it records.
+
+    Attributes:
+        left: The instruments whose own methods make the measurements, because their source is not known.
     """
 
     def __init__(
@@ -155,19 +160,20 @@ class InstrumentPlanner:
         self._skips_locks = skips_locks
         self._stored_under = _stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
+        self._finds = are_known(sources(*FINDING))
+        self.left: set[type] = set()
         self._recorders = store(RECORDER)
         self._facts_of = remembering(len(_KINDS) ** 2)(recording.facts_of)
 
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""
         consumer: Any = getattr(instrument, "_measurement_consumer", None)
-        if type(instrument) not in _SIGNED or type(consumer) is not SynchronousMeasurementConsumer:
+        is_own = type(instrument) in _SIGNED and type(consumer) is SynchronousMeasurementConsumer
+        if not is_own or (_ASKED and not _asks_own(instrument)):
             return None
-        if _ASKED:
-            config = getattr(instrument, "_meter_config", None)
-            if not has_own(instrument, _ASKED) or (type(config) in _ASKED and not has_own(config, _ASKED)):
-                return None
         recorder = self._basic(instrument, consumer)
+        if not self._finds:
+            return self._recorders.keep(recorder, instrument)
         for each in recorder.storages.values():
             if type(each) is not MetricReaderStorage:
                 return None
@@ -209,6 +215,8 @@ class InstrumentPlanner:
         for instrument, recorder in self._recorders.forget():
             # A bound instrument may still refer to it.
             recorder.is_refused = True
+            if recorder.sights is None:
+                continue
             for match in _matches_of(recorder.storages, instrument):
                 for aggregation in tuple(match._attributes_aggregation.values()):
                     if self._offers_of(aggregation) != "offer":
@@ -216,7 +224,8 @@ class InstrumentPlanner:
 
     def series_of(self, instrument: Any, attributes: Any) -> Any:
         """Where a bound instrument records, or None if that is not known yet."""
-        recorder = self._recording.recorder_of(instrument) if type(instrument) in _SIGNED else None
+        is_ours = type(instrument) in _SIGNED and type(instrument) not in self.left
+        recorder = self._recording.recorder_of(instrument) if is_ours else None
         if recorder is None or recorder.is_refused or recorder.sights is None:
             return None
         if attributes is not None and (type(attributes) is not dict or not self._recording.is_plain(attributes)):
@@ -313,6 +322,12 @@ class InstrumentPlanner:
             cell.buckets = [None] * reservoir._size
             cell.reservoir_lock = self._guarded(reservoir._lock)
         return cell
+
+
+def _asks_own(instrument: Any) -> bool:
+    """Whether the instrument asks stock's own methods whether it is enabled."""
+    config = getattr(instrument, "_meter_config", None)
+    return has_own(instrument, _ASKED) and (type(config) not in _ASKED or has_own(config, _ASKED))
 
 
 def _matches_of(storages: dict[Any, Any], instrument: Any) -> list[Any]:

@@ -83,6 +83,8 @@ class Patch:
         sources: "module:qualified.name" -> the fingerprints (see `fingerprint`) of the sources that the replacement
             was written against; normally the target and the functions that its behaviour depends on. Their modules are
             imported for the check, so they must be dependencies of the target.
+        parts: Likewise, of functions that the replacement calls where it does not know their source: it asks
+            `stock.are_known`. The patch is applied all the same.
         decorators: Modules whose decorators are expected around the sources.
         stock: What else of stock the target's code calls; the replacement asks it at each call.
         diversions: The functions that the replacement diverts, which are given back after the patch is removed.
@@ -97,6 +99,7 @@ class Patch:
     make: Callable[[Any, Any], Any]
     requires: tuple[str, ...] = ()
     sources: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     decorators: frozenset[str] = frozenset()
     stock: Stock | None = None
     diversions: Diversions | None = None
@@ -196,8 +199,9 @@ class Installation:
         reason = self.reason
         if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
             reason = f"replaced since, by {origin(self._swap.current())}"
-        elif self.state is State.APPLIED and self.patch.stock is not None:
-            reason = self.patch.stock.why_not()
+        elif self.state is State.APPLIED:
+            reason = "" if self.patch.stock is None else self.patch.stock.why_not()
+            reason = reason or self._unknown_part()
         if self.state is State.APPLIED and not reason and proven.is_used():
             reason = proven.remark(self.places())
         unknown = self._unknown if self.state is State.SKIPPED else ""
@@ -206,7 +210,15 @@ class Installation:
     def places(self) -> set[str]:
         """The functions of stock that the patch rests on: "module:qualified.name"."""
         stock = self.patch.stock
-        return {*self.patch.sources, *(() if stock is None else stock.places())}
+        return {*self.patch.sources, *self.patch.parts, *(() if stock is None else stock.places())}
+
+    def _unknown_part(self) -> str:
+        """The first of the parts that is left to stock's own code; empty if all are known."""
+        try:
+            check_sources(self.patch.parts, self.patch.decorators)
+        except SkipError as skip:
+            return f"{skip}: OpenTelemetry's own code runs for it"
+        return ""
 
     def _module_executed(self, name: str) -> None:
         with self._note:

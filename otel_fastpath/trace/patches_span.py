@@ -43,7 +43,9 @@ def _check(original: Any, target: str) -> None:
     check_source(target, method, sources(target)[target])
 
 
-def _patch(method: str, bind: Callable[[], Any], why: str, budget: str, *rests_on: str) -> Patch:
+def _patch(
+    method: str, bind: Callable[[], Any], why: str, budget: str, *rests_on: str, parts: tuple[str, ...] = ()
+) -> Patch:
     owner, _, name = method.rpartition(".")
     target = f"{_MODULE}{owner}.{name}"
     is_hidden = f"{_MODULE}:_check_span_ended" in rests_on
@@ -60,6 +62,7 @@ def _patch(method: str, bind: Callable[[], Any], why: str, budget: str, *rests_o
         make=make,
         requires=SDK,
         sources=sources(*rests_on) if is_hidden else sources(target, *rests_on),
+        parts=sources(*parts),
         budgets=(budget,),
     )
 
@@ -111,7 +114,7 @@ PATCHES: Final = (
         lambda: hot.trace_spans_events.bind_record_exception,
         "Formatting a stack trace takes 500 microseconds and more; here it is done when the text is read.",
         "record_exception, 5 frames",
-        f"{_MODULE}:Span.add_event",
+        parts=(f"{_MODULE}:Span.add_event",),
     ),
     _patch(
         ":Span.end",
@@ -126,7 +129,7 @@ PATCHES: Final = (
         lambda: hot.trace_spans_ending.bind_on_end,
         "Reads the span context twice through three properties, and queues with five checks; here one function.",
         "a batch processor that filters",
-        "opentelemetry.sdk._shared_internal:BatchProcessor.emit",
+        parts=("opentelemetry.sdk._shared_internal:BatchProcessor.emit",),
     ),
     _patch(
         ".export:SimpleSpanProcessor.on_end",

@@ -13,19 +13,22 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled, lazy
-from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
+from otel_fastpath.patching.sources.guard import check_sources
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
 from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from otel_fastpath.settings import Config
 
 _MODULE: Final = "opentelemetry.sdk.trace"
+# If one of them is not known, stock's method starts the spans, which it creates as those of the fast path.
+_START_SPAN_PARTS: Final = (f"{_MODULE}:Tracer.start_span", f"{_MODULE}:Tracer._is_enabled")
 _START_SPAN_RESTS_ON: Final = (
-    f"{_MODULE}:Tracer.start_span",
-    f"{_MODULE}:Tracer._is_enabled",
     f"{_MODULE}:ReadableSpan.__init__",
     # Spans have attributes of their own in the place of these properties.
     f"{_MODULE}:ReadableSpan.attributes",
@@ -37,6 +40,7 @@ _START_SPAN_RESTS_ON: Final = (
     f"{_MODULE}:ReadableSpan.kind",
     f"{_MODULE}:ReadableSpan.links",
     f"{_MODULE}:ReadableSpan.start_time",
+    f"{_MODULE}:Span.__new__",
     f"{_MODULE}:Span.__init__",
     f"{_MODULE}:Span._new_links",
     f"{_MODULE}:Span.start",
@@ -60,7 +64,13 @@ _START_SPAN_RESTS_ON: Final = (
 _starters: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
+# How the constructor of spans is given back, if it was replaced.
+_give_back: Final[list[Callable[[], None]]] = []
+
+
 def _forget_plans() -> None:
+    while _give_back:
+        _give_back.pop()()
     lazy.defer(on=False)
     kept_spans.put(kept_spans.TracerPatch(compiled.implementation()[0]))
     forget_plans()
@@ -82,6 +92,16 @@ def _make_start_span(original: Any, settings: Config) -> Any:
     from opentelemetry.sdk.trace import Tracer  # noqa: PLC0415  # only where it is being patched
 
     ready = set_up(settings)
+    try:
+        check_sources(sources(*_START_SPAN_PARTS), frozenset())
+    except ReplacedError:
+        raise
+    except SkipError:
+        from otel_fastpath.trace import creating  # noqa: PLC0415  # it imports the SDK
+
+        _give_back.append(creating.give_back)
+        return creating.leave_start(original, ready)
+    ready.planner.leaves_start = False
     lazy.defer(on=True)
     start_span = ready.methods.bind_start_span(original)
     _starters.add(start_span)
@@ -119,7 +139,6 @@ PATCHES: Final = (
         why="Drops a tracer's plan when its configuration changes, so that it need not be checked for each span.",
         make=_make_setattr,
         requires=SDK,
-        sources=sources(f"{_MODULE}:Tracer.__init__"),
         budgets=("start_span, after the tracer's configuration was set",),
     ),
     Patch(
@@ -129,6 +148,7 @@ PATCHES: Final = (
         make=_make_start_span,
         requires=SDK,
         sources=sources(*_START_SPAN_RESTS_ON),
+        parts=sources(*_START_SPAN_PARTS),
         undo=_forget_plans,
         budgets=("start_span",),
     ),

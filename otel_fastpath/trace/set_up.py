@@ -76,7 +76,9 @@ def _ready(core: str) -> Ready:
         store=hot.patching_plans.PlanStore,
         batch=plans.ProcessorQueue,
         batch_of=hot.trace_spans_ending.batch_of,
-        span_class=span_classes.make_span_class(recorded, hot.trace_spans_events.try_record_escape),
+        span_class=span_classes.make_span_class(
+            recorded, hot.trace_spans_events.try_record_escape, hot.trace_stock_steps
+        ),
         read_only_class=span_classes.make_readable_class(recorded),
         dropped_class=span_classes.make_dropped_class(hot.trace_spans_identity.Dropped),
         event_class=containers.make_event_class(recorded.EventState),

@@ -178,6 +178,14 @@ def _start_span(
     return span
 
 
+def plan_of(tracer: Tracer) -> plans.TracerPlan | None:
+    """The tracer's plan, if it has one or can have one, and its facts hold."""
+    plan = getattr(tracer, "_otel_fastpath_plan", None)
+    if plan is None or plan.owner != address(tracer) or plan.is_stale or not plan.starting.hold():
+        return _make_plan[0](tracer)
+    return plan  # type: ignore[no-any-return]  # stored by the planner
+
+
 def _by_ratio(plan: plans.TracerPlan, rule: int, trace_id: int) -> int:
     return SAMPLE if trace_id & _64_BITS < plan.bounds[rule - RATIO] else DROP
 

@@ -55,4 +55,7 @@ cdef tuple _ask(TracerPlan plan, tuple given, object parent, object trace_id, in
 )
 cpdef start_span(tuple given, bint gives_up=*, TracerPlan made=*)
 
+@cython.locals(plan=TracerPlan)
+cpdef TracerPlan plan_of(object tracer)
+
 cdef _start_span(SpanState span, TracerPlan plan, tuple given, object attributes, LazyAttributes late, object parent, object metrics)

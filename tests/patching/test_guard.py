@@ -332,3 +332,27 @@ def test_two_versions_of_a_distribution_are_named_once(logged):
 
     (line,) = logged()
     assert "subject is installed more than once: 1.30.0 in /place0, 1.45.1 in /place1" in line
+
+
+def test_a_function_that_another_defines(modules):
+    """Its own source counts, and not that of the function around it, which may be wrapped by nobody."""
+    place = "outer_of:outer.<locals>.inner"
+    text = """
+        def outer(value):
+            spare = None
+            def inner():
+                return value
+            return inner
+        """
+    modules("outer_of", text)
+    outer = importlib.import_module("outer_of").outer
+    known = {place: frozenset({fingerprint(outer(1))})}
+
+    check_sources(known, frozenset())
+    with pytest.raises(SkipError, match=r"inner \(fingerprint"):
+        check_sources({place: frozenset({"0123456789ab"})}, frozenset())
+    with pytest.raises(SkipError, match="does not exist"):
+        check_sources({"outer_of:outer.<locals>.other": known[place]}, frozenset())
+    sys.modules["outer_of"].outer = functools.wraps(outer)(functools.partial(outer))
+    with pytest.raises(ReplacedError, match="wrapped already"):
+        check_sources(known, frozenset())

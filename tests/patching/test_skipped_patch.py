@@ -38,6 +38,19 @@ def test_another_source_is_skipped(patcher, logged):
     assert len(logged()) == 1
 
 
+def test_another_source_of_a_part_is_named(patcher, logged):
+    """The patch is applied, and calls the part; the status names it."""
+    one = patcher(parts={"patched:Class.method": frozenset({"0123456789ab"})})
+    one.install()
+
+    assert importlib.import_module("patched").function() == "plain!"
+    shown, reason = state(one)
+    assert shown is State.APPLIED
+    assert "patched:Class.method" in reason
+    assert reason.endswith("OpenTelemetry's own code runs for it")
+    assert not logged()
+
+
 def test_an_unmet_requirement_is_skipped_quietly(patcher, logged):
     """A release that needs no patch is nothing to warn of; the status says it."""
     one = patcher(requires=("subject>=2",))

@@ -100,6 +100,39 @@ def test_what_the_code_reads_counts():
     assert digest("@f.register\ndef _(a: int): ...\n") != digest("@f.register\ndef _(a: str): ...\n")
 
 
+@pytest.mark.parametrize(
+    ("one", "same", "other"),
+    [
+        ("return typing.cast(A, x.y)", "return x.y", "return cast(A, x.y)"),
+        ("return typing.cast(A, x.y)", "return x.y", "return typing.cast(A)"),
+        ("isinstance(x, typing.Iterable)", "isinstance(x, Iterable)", "isinstance(x, abc.Iterable)"),
+        ("return tuple(e for e in x)", "return tuple(x)", "return tuple(e for e in x if e)"),
+        ("return tuple(e for e in x)", "return tuple(x)", "return tuple(y for e in x)"),
+        ("return tuple(e for e in x)", "return tuple(x)", "return any(e for e in x)"),
+        ("return tuple(e for e in x)", "return tuple(x)", "return tuple(e async for e in x)"),
+    ],
+)
+def test_what_a_type_checker_or_linter_asks_for_does_not_count(one, same, other):
+    """It changes nothing; what is written in a similar way does."""
+    known = digest(f"async def f(x):\n    {one}\n")
+
+    assert known == digest(f"async def f(x):\n    {same}\n")
+    assert known != digest(f"async def f(x):\n    {other}\n")
+
+
+def test_the_class_of_a_dataclass_field_does_not_count():
+    """`dataclass` reads only whether a field is one, and nothing is known of other decorators and of base classes."""
+    point = "@{}\nclass Point{}:\n    x: {}\n"
+
+    assert digest(point.format("dataclass(frozen=True)", "", "Instrument")) == digest(
+        point.format("dataclass(frozen=True)", "", "_Instrument")
+    )
+    assert digest(point.format("dataclass", "", "A")) != digest(point.format("dataclass", "", "KW_ONLY"))
+    assert digest(point.format("dataclass", "", "A")) != digest(point.format("dataclass", "", "InitVar[A]"))
+    assert digest(point.format("other", "", "A")) != digest(point.format("other", "", "B"))
+    assert digest(point.format("dataclass", "(Base)", "A")) != digest(point.format("dataclass", "(Base)", "B"))
+
+
 def test_a_local_variable_stays_one():
     """An annotation without a value makes a name local to its function, so it counts; its type does not."""
     local = "def f():\n    x: int\n    return x\n"

@@ -84,13 +84,15 @@ class LogPlan(Backoff):
 
     It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
     method; that is looked at again when it has not `size` items. The configuration and the resource are read for each
-    record. Without a processor, `batch` is None. Limits that are not set are `maxsize`.
+    record. Without a processor, `batch` is None. Limits that are not set are `maxsize`. If it `is_quiet`, no code that
+    may log is called.
     """
 
     __slots__ = (
         "batch",
         "facts",
         "fields",
+        "is_quiet",
         "limits",
         "longest",
         "metrics",
@@ -102,6 +104,7 @@ class LogPlan(Backoff):
     batch: ProcessorQueue | None
     facts: Facts
     fields: dict[str, Any]
+    is_quiet: bool
     limits: LogRecordLimits
     longest: int
     metrics: Any

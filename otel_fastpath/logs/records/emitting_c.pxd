@@ -28,6 +28,7 @@ cdef class LogPlan(Backoff):
     cdef public ProcessorQueue batch
     cdef public Facts facts
     cdef public dict fields
+    cdef public bint is_quiet
     cdef public object limits
     cdef public Py_ssize_t longest
     cdef public object metrics

@@ -38,6 +38,7 @@ from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_ins
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import unreplaced
 from otel_fastpath.trace.context.current_context import READING_SPAN, _variable, span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.identity import REPLACED, Identity
@@ -76,15 +77,13 @@ _RECORDING = (
     (SynchronousMeasurementConsumer, "consume_measurement"),
     (MetricReaderStorage, "consume_measurement"),
     (_matches._ViewInstrumentMatch, "consume_measurement"),
-    # Since 1.45.
-    (_matches, "_hash_attributes"),
+    (_matches, "_hash_attributes"),  # since 1.45
 )
 _AGGREGATING = (
     (_SumAggregation, _SUM),
     (_LastValueAggregation, _LAST),
     (_ExplicitBucketHistogramAggregation, _HISTOGRAM),
 )
-_recording = [(*place, getattr(*place)) for place in _RECORDING if hasattr(*place)]
 _aggregating = [(kind, (owner, "aggregate", owner.aggregate)) for owner, kind in _AGGREGATING]
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
@@ -92,7 +91,8 @@ _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
 def facts_of(kinds: frozenset[int]) -> Facts:
     """That nobody has replaced what records amounts in stock, in aggregations of these kinds, or reads the span."""
-    return Facts([*_recording, *READING_SPAN, *[fact for kind, fact in _aggregating if kind in kinds]])
+    facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
+    return Facts([*facts, *READING_SPAN, *[fact for kind, fact in _aggregating if kind in kinds]])
 
 
 def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:

@@ -10,7 +10,7 @@ import linecache
 import sys
 import textwrap
 from contextlib import suppress
-from types import FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
@@ -28,6 +28,8 @@ _logger = Quiet(__name__)
 _MISSING: Final = object()
 # Among the fingerprints of a source: releases without it are supported, too.
 MAY_BE_MISSING: Final = "may be missing"
+# Between the name of a function and that of one that it defines.
+_INNER: Final = ".<locals>."
 _requirement = functools.cache(Requirement)
 # By the id of a code object.
 _digests: Final[dict[int, tuple[Any, str]]] = {}
@@ -253,19 +255,21 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
     """Raise an error if a source has no known fingerprint, or if other code has wrapped the function.
 
     Args:
-        sources: "module:qualified.name" -> fingerprints. The modules are imported.
+        sources: "module:qualified.name" -> fingerprints. The modules are imported. A function that another one defines
+            is "module:outer.<locals>.inner".
         decorators: The modules whose decorators are expected around these functions.
 
     Raises:
         SkipError: See above.
     """
-    for place, value, known in _existing(sources):
-        layer = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
-        while (inner := getattr(layer, "__wrapped__", None)) is not None:
+    for place, outer, known in _existing(sources):
+        layer = outer.fget if isinstance(outer, property) else getattr(outer, "__func__", outer)
+        while (below := getattr(layer, "__wrapped__", None)) is not None:
             module = origin(layer)
             if module not in decorators:
                 raise ReplacedError(f"{place} is wrapped already, by {module}")
-            layer = inner
+            layer = below
+        value = resolve(place) if _INNER in place else outer
         function = function_of(value)
         is_defined_here = type(function) is not FunctionType or function.__module__ == place.partition(":")[0]
         try:
@@ -280,15 +284,24 @@ def check_sources(sources: Mapping[str, frozenset[str]], decorators: frozenset[s
 
 
 def _existing(sources: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, Any, frozenset[str]]]:
-    """The sources that this release has, with what is there."""
+    """The sources that this release has, with what is there; of a function in another one, the outer one."""
     for place, known in sources.items():
         try:
-            value = resolve(place)
+            value = resolve(place.partition(_INNER)[0])
         except SkipError:  # noqa: PERF203  # there may be others
             if MAY_BE_MISSING not in known:
                 raise
         else:
             yield place, value, known
+
+
+def _inner_of(function: Any, place: str, name: str) -> FunctionType:
+    """A function that looks like one that this function defines, which is called only to have it."""
+    for code in getattr(getattr(function, "__code__", None), "co_consts", ()):
+        if type(code) is CodeType and code.co_name == name:
+            cells = tuple(CellType() for _ in code.co_freevars)
+            return FunctionType(code, function.__globals__, name, None, cells)
+    raise SkipError(f"{place} does not exist")
 
 
 def are_known(sources: Mapping[str, frozenset[str]]) -> bool:
@@ -328,5 +341,7 @@ def resolve(place: str) -> Any:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise SkipError(f"{module_name} cannot be imported: {error}") from None
-    owner, name = owner_of(module, place)
-    return swap.seen_through(inspect.getattr_static(owner, name))
+    outer, _, inner = place.partition(_INNER)
+    owner, name = owner_of(module, outer)
+    value = swap.seen_through(inspect.getattr_static(owner, name))
+    return _inner_of(function_of(value), place, inner) if inner else value

@@ -1,6 +1,8 @@
 """Digests what a definition does, and not how it is written: its syntax tree, without what has no effect when it runs.
 
-Left out are comments, layout, docstrings, `pass`, and annotations, except where the code can read them when it runs.
+Left out are comments, layout, docstrings, `pass`, and annotations, except where the code can read them when it runs;
+and what only a type checker needs or a linter asks for: `typing.cast`, the module of `typing.Iterable`, the name of a
+dataclass field's type, and the generator in `tuple(each for each in values)`.
 The digest of a definition is the same on CPython 3.10 to 3.15, whose own `ast.dump` differ.
 """
 
@@ -17,6 +19,7 @@ _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLIND: Final = frozenset(
     {
         "_agnosticcontextmanager",
+        "_check_span_ended",
         "abstractmethod",
         "asynccontextmanager",
         "cache",
@@ -39,6 +42,9 @@ _DOCSTRING_READERS: Final = frozenset({"__doc__", "getdoc"})
 _ANNOTATION_READERS: Final = frozenset(
     {"__annotations__", "__annotate__", "get_annotations", "get_type_hints", "signature"}
 )
+# What `dataclasses.dataclass` reads of the annotations of a class.
+_FIELD_KINDS: Final = ("ClassVar", "InitVar", "KW_ONLY")
+_COLLECTIONS: Final = frozenset({"frozenset", "list", "set", "tuple"})
 # Fields that other fields imply or that have no effect; not every version of Python has all of them.
 _IDLE: Final = frozenset({"ctx", "kind", "simple", "type_comment", "type_ignores"})
 
@@ -112,9 +118,10 @@ class _Reducer(ast.NodeTransformer):
     def __init__(self, *, docstrings: bool, annotations: bool) -> None:
         self._docstrings = docstrings
         self._annotations = annotations
-        # Of the innermost definition: whether the annotations of variables stay, and whether it is a function.
+        # Of the innermost definition: whether the annotations of variables stay, and whether it is a function or a
+        # dataclass.
         self._keeps = annotations
-        self._in_function = False
+        self._in_function = self._in_dataclass = False
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -139,7 +146,9 @@ class _Reducer(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         # A decorator or a base class may read the annotations, as those of dataclasses and named tuples do.
         reads = bool(node.decorator_list or node.bases or node.keywords)
-        return self._inside(node, keeps=self._annotations or reads, in_function=False)
+        decorators = {_called(each) for each in node.decorator_list}
+        is_dataclass = decorators == {"dataclass"} and not (node.bases or node.keywords or self._annotations)
+        return self._inside(node, keeps=self._annotations or reads, in_dataclass=is_dataclass)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         if not self._annotations and all(_called(each) in _BLIND for each in node.decorator_list):
@@ -156,17 +165,21 @@ class _Reducer(ast.NodeTransformer):
                     each.annotation = None
         return self._inside(node, keeps=self._annotations, in_function=True)
 
-    def _inside(self, node: Definition, *, keeps: bool, in_function: bool) -> ast.AST:
-        outer = self._keeps, self._in_function
-        self._keeps, self._in_function = keeps, in_function
+    def _inside(
+        self, node: Definition, *, keeps: bool, in_function: bool = False, in_dataclass: bool = False
+    ) -> ast.AST:
+        outer = self._keeps, self._in_function, self._in_dataclass
+        self._keeps, self._in_function, self._in_dataclass = keeps, in_function, in_dataclass
         try:
             return self.generic_visit(node)
         finally:
-            self._keeps, self._in_function = outer
+            self._keeps, self._in_function, self._in_dataclass = outer
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if self._keeps:
-            node.annotation = _Unions().visit(node.annotation)
+            is_any_name = isinstance(node.annotation, ast.Name) and node.annotation.id not in _FIELD_KINDS
+            is_idle = self._in_dataclass and is_any_name
+            node.annotation = ast.Constant(value=...) if is_idle else _Unions().visit(node.annotation)
             return self.generic_visit(node)
         if node.value is not None:
             return self.generic_visit(ast.Assign(targets=[node.target], value=node.value, lineno=node.lineno))
@@ -175,6 +188,21 @@ class _Reducer(ast.NodeTransformer):
             node.annotation = ast.Constant(value=...)
             return node
         return None
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Name(id=node.attr, ctx=node.ctx) if _is_of_typing(node) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        is_cast = _is_of_typing(node.func) and _called(node.func) == "cast"
+        self.generic_visit(node)
+        match node.args:
+            case [_, value] if is_cast and not node.keywords:
+                return value
+            case [ast.GeneratorExp(ast.Name(id=each), [ast.comprehension(ast.Name(id=same), values, [], 0)])]:
+                if each == same and isinstance(node.func, ast.Name) and node.func.id in _COLLECTIONS:
+                    node.args = [values]
+        return node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         """Join the parts of an f-string's text, which the versions of Python split in different ways."""
@@ -213,6 +241,10 @@ def _union(first: ast.expr, *others: ast.expr) -> ast.expr:
     for other in others:
         first = ast.BinOp(left=first, op=ast.BitOr(), right=other)
     return first
+
+
+def _is_of_typing(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "typing"
 
 
 def _called(decorator: ast.expr) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.planning.tracer_planner import TracerPlanner
 
 _HERE, _STOCK = "otel-fastpath", "OpenTelemetry"
+_LEFT: Final = f"{_STOCK} starts the spans: the source of Tracer.start_span is not known. They are recorded here."
 _HOOKS: Final = ("on_start", "_on_ending", "on_end")
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
 # Fields of a plan -> the spans whose sampling they decide.
@@ -68,6 +69,8 @@ def _way(planner: TracerPlanner, tracer: Any, general: str) -> tuple[str, dict[s
     if plan is None:
         why = why or f"{_STOCK} starts the spans: the tracer's configuration could not be read, see the log."
         return _STOCK, {"start": (why if why.endswith(".") else f"{_STOCK} starts the spans: {why}.",)}
+    if planner.leaves_start:
+        return _STOCK, {"start": (_LEFT,), "processors": (_ended(plan),)}
     return _HERE, {"start": tuple(stages_of_start(plan, tracer)), "processors": tuple(_processors(plan))}
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from otel_fastpath.compiled.helpers import new_instance, process_id
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import Plan
+from otel_fastpath.patching.stock import is_written
+from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,11 +231,13 @@ class SpanStarter:
 class ProcessorQueue(Plan):
     """The parts of a `BatchProcessor` that queue a span; values that may change are read from the processor.
 
+    If its `emit` is not one that this package knows, that is called for each span: no process has the `pid` 0.
+
     Args:
         processor: The processor. Its queue and limits are the same objects for its whole life, also after a fork.
     """
 
-    __slots__ = ("append", "max_batch", "max_queue", "pid", "processor", "queue", "state")
+    __slots__ = ("append", "has_known_emit", "max_batch", "max_queue", "pid", "processor", "queue", "state")
 
     def __init__(self, processor: BatchProcessor[ReadableSpan]) -> None:
         self.processor = processor
@@ -242,7 +246,8 @@ class ProcessorQueue(Plan):
         self.append = self.queue.appendleft
         self.max_queue = processor._max_queue_size
         self.max_batch = processor._max_export_batch_size
-        self.pid = processor._pid
+        self.has_known_emit = is_written(type(processor), "emit", KNOWN)
+        self.pid = processor._pid if self.has_known_emit else 0
 
     def on_end(self, span: ReadableSpan) -> None:
         """Do what `BatchSpanProcessor.on_end` does."""
@@ -255,7 +260,7 @@ def enqueue(batch: ProcessorQueue, span: ReadableSpan) -> None:
     length = len(batch.queue) + 1
     if length > batch.max_queue or batch.pid != process_id() or batch.state["_shutdown"]:
         batch.processor.emit(span)
-        batch.pid = batch.processor._pid
+        batch.pid = batch.processor._pid if batch.has_known_emit else 0
         return
     batch.append(span)
     if length >= batch.max_batch:

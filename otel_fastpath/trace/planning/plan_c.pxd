@@ -68,6 +68,7 @@ cdef class SpanStarter:
     cdef bint is_recording(self, object span) except -1
 
 cdef class ProcessorQueue(Plan):
+    cdef public bint has_known_emit
     cdef public Py_ssize_t max_batch
     cdef public Py_ssize_t max_queue
     cdef public shared_int pid

@@ -85,10 +85,12 @@ class TracerPlanner:
 
     Attributes:
         settings: The settings of this process. The hot code gets settings only through the plans.
+        leaves_start: Whether stock's `Tracer.start_span` creates the spans, and has the processors' `on_start` called.
     """
 
     def __init__(self, core: SpanCore, is_watched: Callable[[Any], bool]) -> None:
         self.settings: Config | None = None
+        self.leaves_start = False
         self._core = core
         self._is_watched = is_watched
         self._plans = core.store(PLAN, _MOST)
@@ -195,6 +197,8 @@ class TracerPlanner:
         """Set the way through the processors, and the sampler's rules, which `starting` rests on, too."""
         for name, value in route._asdict().items():
             setattr(plan, name, value)
+        if self.leaves_start:
+            plan.on_start = ()
         plan.held_ending, plan.is_stale = is_true(route.ending), False
         facts = plan_sampling(plan, plan.sampler)
         plan.sampling = self._core.facts(facts)

@@ -20,7 +20,7 @@ from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.spans.recorded import SpanState
-from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot
+from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,15 +119,24 @@ def bind_record_exception(original: Callable[..., None]) -> Callable[..., object
         timestamp: int | None = None,
         escaped: bool = False,
     ) -> None:
+        described = None
         try:
             if isinstance(self, SpanState) and not is_inert(switch):
                 kept = _exception_attributes(self, exception, attributes, escaped, ())
                 if kept is not LEAVE and _keep_event(self, "exception", kept, timestamp):
                     return
                 attributes = made(attributes, self._end_time is None)
+                is_plain = isinstance(exception, BaseException) and _sdk_globals["traceback"] is traceback
+                if is_plain and not _adding.hold() and is_standard():
+                    # Another `add_event` is called as stock calls it.
+                    described = _describe(exception, text(exception), escaped)
+                    described.update(attributes or {})
         except Exception as error:
             faults.absorb("Span.record_exception", error)
-        original(self, exception, attributes, timestamp, escaped)
+        if described is None:
+            original(self, exception, attributes, timestamp, escaped)
+        else:
+            self.add_event(name="exception", attributes=described, timestamp=timestamp)
 
     replacement = patching(original, record_exception, switch)
     _recording.renew([(_StockSpan, "record_exception", replacement)])
@@ -152,6 +161,17 @@ def try_record_escape(span: SpanState, exception: BaseException, frames: tuple[F
     return False
 
 
+def _describe(exception: BaseException, stack: object, escaped: bool) -> dict[str, object]:
+    kind = type(exception)
+    module = kind.__module__
+    return {
+        "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
+        "exception.message": faults.text_of(exception),
+        "exception.stacktrace": stack,
+        "exception.escaped": str(escaped),
+    }
+
+
 def _exception_attributes(
     span: SpanState, exception: BaseException, attributes: types.Attributes, escaped: bool, frames: tuple[Frame, ...]
 ) -> dict[str, object]:
@@ -168,15 +188,7 @@ def _exception_attributes(
         or not is_standard()
     ):
         return LEAVE
-    kind = type(exception)
-    module = kind.__module__
-    stack = snapshot(exception, frames)
-    kept: dict[str, object] = {
-        "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
-        "exception.message": faults.text_of(exception),
-        "exception.stacktrace": stack,
-        "exception.escaped": str(escaped),
-    }
+    kept = _describe(exception, snapshot(exception, frames), escaped)
     if attributes:
         # After the exception's own methods, as in stock: cleaning may log, and they may raise.
         room = plan.max_event_attributes - 4 if state else -1

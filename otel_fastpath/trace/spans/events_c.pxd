@@ -25,5 +25,7 @@ cdef int _adds(SpanState span) except -2
 
 cpdef bint try_record_escape(SpanState span, object exception, tuple frames) except -1
 
+cdef dict _describe(object exception, object stack, object escaped)
+
 @cython.locals(plan=TracerPlan, state=int)
 cdef _exception_attributes(SpanState span, object exception, object attributes, object escaped, tuple frames)

@@ -301,12 +301,13 @@ class _CreatesStock(ABCMeta):
         return cls._stock(*args, **kwargs)
 
 
-def make_span_class(recorded: Any, records_escape: Any) -> type:
+def make_span_class(recorded: Any, records_escape: Any, steps: Any) -> type:
     """Make the class of recording spans, which inherits from stock's `_Span`.
 
     Args:
         recorded: The module `recorded`.
         records_escape: The function `events.try_record_escape`.
+        steps: The module `stock_steps`.
     """
 
     class FastSpan(recorded.SpanState, ReadableSpanMethods, _Span, metaclass=_CreatesStock):
@@ -319,6 +320,9 @@ def make_span_class(recorded: Any, records_escape: Any) -> type:
         _sampler = _FromPlan("sampler")
         _span_processor = _FromPlan("processor")
         _trace_config = None
+        # It does nothing: `stock_steps.create` has used the arguments.
+        __init__ = object.__init__
+        start, _readable_span = steps.start, steps._readable_span
         _end_further, drop_surplus = _end_further, _drop_surplus
 
     return _complete(_Span, FastSpan, recorded)

@@ -39,12 +39,12 @@ _ROOMS = ("trace", "metrics", "logs", "otlp")
 
 
 def number_of(distribution: str, version: str) -> str | None:
-    """The distribution's own number in the release of this version; None: it was no part of it."""
+    """The distribution's own number in the release of this version, or before; None: it did not exist yet."""
     if distribution not in BETA:
         return version
     release = Version(version)
-    number = f"0.{release.minor + 21}b{release.micro}"
-    return number if number in _betas(distribution) else None
+    number = Version(f"0.{release.minor + 21}b{release.micro}")
+    return max((each for each in _betas(distribution) if Version(each) <= number), key=Version, default=None)
 
 
 @functools.cache
@@ -74,7 +74,7 @@ def patches() -> list[Patch]:
 
 def rests_on(patch: Patch) -> set[str]:
     """The sources that a patch rests on: those that it declares, and its target where it checks that itself."""
-    return {*patch.sources, *({patch.target} & KNOWN.places().keys())}
+    return {*patch.sources, *({patch.target} & KNOWN.places().keys() - patch.parts.keys())}
 
 
 def need_not_exist(patch: Patch) -> set[str]:
@@ -84,7 +84,8 @@ def need_not_exist(patch: Patch) -> set[str]:
 
 def targets() -> list[str]:
     """Each source that a patch rests on, and those in the file: parts of the fast path check some of their own."""
-    return sorted({*known.load(Path(KNOWN.file)), *(place for patch in patches() for place in patch.sources)})
+    places = {place for patch in patches() for place in (*patch.sources, *patch.parts)}
+    return sorted({*known.load(Path(KNOWN.file)), *places})
 
 
 @functools.cache

@@ -29,9 +29,11 @@ The table shows for each release how many of the patches that its predecessor su
 this package known only the predecessor: the patches are those of today, for spans, metrics, logs and OTLP. A function
 counts as rewritten if its text changed, and as changed if it does something else.
 
-Some parts of the fast path check their own sources: samplers, id generators, processors, aggregations, filters and
-reservoirs of exemplars. If one of them changed, it is left to OpenTelemetry's own code, and the patch stays applied;
-these functions are in the last column.
+A changed step need not cost its patch. Where a patch can call a function whose source it does not know, it does, and
+keeps the rest: the spans that a changed `Tracer.start_span` creates are still recorded by this package, and so are the
+measurements that a changed `Counter.add` makes. Samplers, id generators, processors, aggregations, filters and
+reservoirs of exemplars are left to OpenTelemetry's own code likewise. These parts are in the last column, and
+`otel-fastpath status` names them. `python benchmarks/changed_steps.py` counts what is left of the gain.
 
 | Release | Functions rewritten | Functions changed | Lost if text were compared | Patches lost | Which | Parts |
 | --- | ---: | ---: | ---: | ---: | --- | --- |
@@ -71,7 +73,11 @@ def step(before: str, after: str) -> Step:
     both = old.keys() & new.keys()
     rewritten = gone | {each for each in both if old[each].digest != new[each].digest}
     changed = gone | {each for each in both if old[each].fingerprint != new[each].fingerprint}
-    supported = [each for each in core.patches() if core.rests_on(each) - core.need_not_exist(each) <= old.keys()]
+    supported = [
+        each
+        for each in core.patches()
+        if (core.rests_on(each) | each.parts.keys()) - core.need_not_exist(each) <= old.keys()
+    ]
     return Step(after, rewritten, changed, gone, supported)
 
 
