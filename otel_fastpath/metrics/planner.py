@@ -57,6 +57,16 @@ _KINDS: Final[dict[type, str]] = {
     _aggregations._ExplicitBucketHistogramAggregation: "histogram",
     _aggregations._ExponentialBucketHistogramAggregation: "other",
 }
+# What records in stock, and is not called for known attributes: other code's replacement is.
+_RECORDING: Final = (
+    (SynchronousMeasurementConsumer, "consume_measurement"),
+    (MetricReaderStorage, "consume_measurement"),
+    (_matches._ViewInstrumentMatch, "consume_measurement"),
+    (_matches, "_hash_attributes"),  # since 1.45
+)
+_AGGREGATING: Final[dict[Any, Any]] = {
+    kind: (kind, "aggregate", vars(kind)["aggregate"]) for kind, name in _KINDS.items() if name != "other"
+}
 _CONSUMING: Final = (SynchronousMeasurementConsumer, MetricReaderStorage)
 _RESERVOIRS: Final[dict[type, str]] = {
     SimpleFixedSizeExemplarReservoir: "simple",
@@ -163,7 +173,14 @@ class InstrumentPlanner:
         self._finds = are_known(sources(*FINDING))
         self.left: set[type] = set()
         self._recorders = store(RECORDER)
-        self._facts_of = remembering(len(_KINDS) ** 2)(recording.facts_of)
+        self._facts_of = remembering(len(_KINDS) ** 2)(self._make_facts)
+
+    def _make_facts(self, kinds: frozenset[int]) -> Any:
+        """That nobody has replaced what records amounts in stock, in aggregations of these kinds."""
+        facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
+        numbers = self._recording.KINDS
+        facts += [fact for kind, fact in _AGGREGATING.items() if numbers[_KINDS[kind]] in kinds]
+        return self._recording.facts_of(facts)
 
     def make_recorder(self, instrument: Any) -> Any:
         """Make the instrument's recorder and store it on the instrument; None if it cannot have one."""

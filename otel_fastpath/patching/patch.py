@@ -118,12 +118,10 @@ class Row:
     """One line of the status: the state of one patch or wrapper.
 
     Attributes:
-        name: See `Patch`.
-        target: Likewise.
+        name, target, why: See `Patch`.
         state: Its state.
         reason: Why it is in this state; empty if there is nothing to say.
-        why: See `Patch`.
-        unknown: The function that does something else than in the known releases, so that the patch is skipped.
+        unknown: The function that does something else than in the known releases, so that stock's code runs.
     """
 
     name: str
@@ -196,15 +194,15 @@ class Installation:
 
     def row(self) -> Row:
         """This patch's line of the status."""
-        reason = self.reason
+        reason, unknown = self.reason, self._unknown if self.state is State.SKIPPED else ""
         if self.state is State.APPLIED and self._swap is not None and not self._swap.is_seen():
             reason = f"replaced since, by {origin(self._swap.current())}"
         elif self.state is State.APPLIED:
             reason = "" if self.patch.stock is None else self.patch.stock.why_not()
-            reason = reason or self._unknown_part()
+            if not reason:
+                reason, unknown = self._unknown_part()
         if self.state is State.APPLIED and not reason and proven.is_used():
             reason = proven.remark(self.places())
-        unknown = self._unknown if self.state is State.SKIPPED else ""
         return Row(self.patch.name, self.patch.target, self.state, reason, self.patch.why, unknown)
 
     def places(self) -> set[str]:
@@ -212,13 +210,13 @@ class Installation:
         stock = self.patch.stock
         return {*self.patch.sources, *self.patch.parts, *(() if stock is None else stock.places())}
 
-    def _unknown_part(self) -> str:
-        """The first of the parts that is left to stock's own code; empty if all are known."""
+    def _unknown_part(self) -> tuple[str, str]:
+        """What is to be said of the first of the parts that is left to stock's own code, and its place; or nothing."""
         try:
             check_sources(self.patch.parts, self.patch.decorators)
         except SkipError as skip:
-            return f"{skip}: OpenTelemetry's own code runs for it"
-        return ""
+            return f"{skip}: OpenTelemetry's own code runs for it", getattr(skip, "place", "")
+        return "", ""
 
     def _module_executed(self, name: str) -> None:
         with self._note:

@@ -1,4 +1,4 @@
-"""Why patches are skipped: which release changed which function, and what that costs."""
+"""Why stock's code runs where a patch would: which release changed which function, and what that costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from packaging.version import InvalidVersion, Version
 
 from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.patch import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +35,10 @@ class Cause:
 
 
 def causes(rows: Sequence[Row]) -> tuple[Cause, ...]:
-    """The functions that are not known, of the newest release first, and the patches that are skipped for each."""
+    """The functions that are not known, of the newest release first, and the patches that leave them to stock."""
     found: dict[str, dict[str, str]] = {}
     for row in rows:
-        if row.state is State.SKIPPED and row.unknown:
+        if row.unknown:
             found.setdefault(row.unknown, {})[row.name] = row.why
     every = [Cause(*_release(function), function, costs) for function, costs in found.items()]
     return tuple(sorted(every, key=lambda cause: _order(cause.version), reverse=True))

@@ -182,8 +182,9 @@ def _cells(rows: Sequence[Row]) -> list[_Cells]:
 
 def _short_cells(status: Status) -> list[_Cells]:
     hidden = frozenset(status.not_installed)
-    hidden |= {name for cause in status.causes for name in cause.costs}
-    shown = [row for row in status.rows if row.name not in hidden]
+    named = {name for cause in status.causes for name in cause.costs}
+    rows = [row for row in status.rows if row.name not in hidden]
+    shown = [row for row in rows if row.state is State.APPLIED or row.name not in named]
     found: list[_Cells] = []
     for (first, state, reason), group in groupby(
         shown, lambda row: (row.name.partition(".")[0], row.state, row.reason)
@@ -198,10 +199,10 @@ def _short_cells(status: Status) -> list[_Cells]:
 
 def _causes(found: Sequence[Cause], width: int) -> list[str]:
     """A paragraph for each function that a release changed."""
-    lines = ["SKIPPED, BECAUSE A RELEASE IS NOT KNOWN YET"] if found else []
+    lines = ["STOCK'S CODE RUNS, BECAUSE A RELEASE IS NOT KNOWN YET"] if found else []
     for cause in found:
         function = cause.function.partition(":")[2]
-        head = f"{cause.distribution} {cause.version} changed {function}; {ADVICE}. Until then, stock's code runs:"
+        head = f"{cause.distribution} {cause.version} changed {function}; {ADVICE}. Until then, this costs what it did:"
         lines += textwrap.wrap(head, width, subsequent_indent=_GAP * 2, break_long_words=False)
         for name, why in cause.costs.items():
             lines += textwrap.wrap(

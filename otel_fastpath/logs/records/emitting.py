@@ -89,16 +89,7 @@ class LogPlan(Backoff):
     """
 
     __slots__ = (
-        "batch",
-        "facts",
-        "fields",
-        "is_quiet",
-        "limits",
-        "longest",
-        "metrics",
-        "most",
-        "record_class",
-        "scope",
+        *("batch", "facts", "fields", "is_quiet", "limits", "longest", "metrics", "most", "record_class", "scope"),
         "size",
     )
     batch: ProcessorQueue | None
@@ -343,13 +334,8 @@ def try_emit(
 
 def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, object] | None:
     """The attributes of an exception; None if stock must make them."""
-    if (
-        not _HAS_EXCEPTIONS
-        or plan.longest != maxsize
-        or plan.most < _OF_AN_EXCEPTION
-        or not isinstance(exception, BaseException)
-        or not is_standard()
-    ):
+    is_cut = plan.longest != maxsize or plan.most < _OF_AN_EXCEPTION
+    if not _HAS_EXCEPTIONS or is_cut or not isinstance(exception, BaseException) or not is_standard():
         return None
     kind = type(exception)
     module = kind.__module__

@@ -10,14 +10,6 @@ from __future__ import annotations
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
-from opentelemetry.sdk.metrics._internal.aggregation import (
-    _ExplicitBucketHistogramAggregation,
-    _LastValueAggregation,
-    _SumAggregation,
-)
-from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
-from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.facts import Facts
@@ -38,7 +30,6 @@ from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_ins
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import unreplaced
 from otel_fastpath.trace.context.current_context import READING_SPAN, _variable, span_in
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.identity import REPLACED, Identity
@@ -72,27 +63,13 @@ _PLAIN = frozenset({str, int, float, bool})
 _MOST = 1 << 63
 LEAST = -_MOST
 
-# What records in stock, and is not called for known attributes: other code's replacement is.
-_RECORDING = (
-    (SynchronousMeasurementConsumer, "consume_measurement"),
-    (MetricReaderStorage, "consume_measurement"),
-    (_matches._ViewInstrumentMatch, "consume_measurement"),
-    (_matches, "_hash_attributes"),  # since 1.45
-)
-_AGGREGATING = (
-    (_SumAggregation, _SUM),
-    (_LastValueAggregation, _LAST),
-    (_ExplicitBucketHistogramAggregation, _HISTOGRAM),
-)
-_aggregating = [(kind, (owner, "aggregate", owner.aggregate)) for owner, kind in _AGGREGATING]
 # The function that `configure` was given.
 _make_recorder: list[Callable[[_Instrument], kinds.Recorder | None]] = []
 
 
-def facts_of(kinds: frozenset[int]) -> Facts:
-    """That nobody has replaced what records amounts in stock, in aggregations of these kinds, or reads the span."""
-    facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
-    return Facts([*facts, *READING_SPAN, *[fact for kind, fact in _aggregating if kind in kinds]])
+def facts_of(facts: list[tuple[object, str, object]]) -> Facts:
+    """These facts, and that nobody has replaced what reads the current span."""
+    return Facts([*facts, *READING_SPAN])
 
 
 def configure(make_recorder: Callable[[_Instrument], kinds.Recorder | None]) -> None:

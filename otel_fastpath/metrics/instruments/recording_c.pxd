@@ -26,7 +26,7 @@ cpdef cells_of(Recorder recorder, object attributes)
 @cython.locals(recorder=Recorder)
 cpdef recorder_of(object instrument)
 
-cpdef Facts facts_of(frozenset kinds)
+cpdef Facts facts_of(list facts)
 
 cdef bint _try_open(Recorder recorder, object amount) except -1
 
