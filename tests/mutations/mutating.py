@@ -55,7 +55,7 @@ COUNTS = Counter()
 def changed_counted(value):
     """Likewise, and count the values that are not the same."""
     other = changed(value)
-    COUNTS[other is not value] += 1
+    COUNTS[type(other) is not type(value) or other != value] += 1
     return other
 
 

@@ -13,7 +13,8 @@ from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.sdk import _logs
 
 from otel_fastpath.tools.prove.program import Program
-from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, attributes, fail, value
+from otel_fastpath.tools.prove.releases import make
+from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, OwnError, attributes, fail, maybe, value
 
 if TYPE_CHECKING:
     import random
@@ -63,7 +64,7 @@ def _log(logger: logging.Logger, draw: random.Random) -> None:
         except LookupError:
             logger.exception("failed: %s", text)
     else:
-        logger.log(level, text, extra={"number": draw.randrange(5)}, stack_info=False)
+        logger.log(level, text, extra={"number": draw.randrange(5), **maybe(draw, 2, event_name="named")})
 
 
 def _emit(logger: Any, draw: random.Random) -> None:
@@ -73,11 +74,12 @@ def _emit(logger: Any, draw: random.Random) -> None:
         "body": value(draw),
         "attributes": attributes(draw),
         "event_name": draw.choice(NAMES),
+        "exception": draw.choice((None, None, OwnError("own"), LookupError("known"))),
     }
     if draw.randrange(2):
-        logger.emit(**fields)
+        make(logger.emit, **fields)
     else:
-        logger.emit(LogRecord(severity_text="text", **fields))
+        logger.emit(make(LogRecord, severity_text="text", **fields))
 
 
 def _run_logs(run: ProgramRun) -> None:

@@ -121,6 +121,8 @@ class KeptTelemetry:
             readers.append(InMemoryMetricReader())
         self.meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False, **self.measuring)
         self._measured: dict[str, Any] = {"meter_provider": self.meters} if self.is_measured else {}
+        if self.is_measured and hasattr(exporter, "set_meter_provider"):
+            exporter.set_meter_provider(self.meters)
         common: dict[str, Any] = {"resource": resource, "shutdown_on_exit": False, **self._measured}
         self.tracers: Any = make(TracerProvider, **common, **self.tracing)
         self.loggers: Any = make(LoggerProvider, **common, **self.logging)

@@ -25,6 +25,23 @@ new release of OpenTelemetry, the patches whose sources that release changed are
 there, and `otel-fastpath status` names the patch and the function. The fingerprint is that of the syntax tree, so a
 release that only reformats or annotates its source costs no patch.
 
+## A maintainer's day
+
+At night, `make sources NAME=try` meets the newest releases. If nothing is new, it says nothing. Otherwise:
+
+1. A pull request has the new fingerprints: `otel-fastpath prove`, the mutations of what changed and stock's suites have
+   passed. Read the diff of the functions (`make sources NAME=core` prints it), and merge.
+2. Or an issue has a row for each step, and what a step that failed has printed.
+3. `otel-fastpath prove` failed: its smallest program shows what differs. Compare the function with that of the release
+   before, change the patch, and add a test.
+4. The mutations failed: `make mutations ARGS="--only FUNCTION"` shows what this package does not follow.
+5. Stock's suites failed: `make upstream ARGS="--suite NAME"`.
+6. Record the sources: `make sources` with `NAME=core`, `NAME=others` and `NAME=statements`.
+7. `make test-releases NAME=newest`, and `make sources NAME=core ARGS=--history` for this page.
+8. Release. Who cannot wait has [prove](prove.md).
+
+## The last releases
+
 The table shows for each release how many of the patches that its predecessor supports would have been skipped, had
 this package known only the predecessor: the patches are those of today, for spans, metrics, logs and OTLP. A function
 counts as rewritten if its text changed, and as changed if it does something else.

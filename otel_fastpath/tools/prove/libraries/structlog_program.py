@@ -47,7 +47,8 @@ def run_structlog(run: ProgramRun) -> None:
     telemetry = run.telemetry()
     structlog.reset_defaults()
     structlog.configure(
-        processors=[structlog.processors.add_log_level, lambda *_: (_ for _ in ()).throw(structlog.DropEvent)]
+        logger_factory=structlog.stdlib.LoggerFactory() if run.seed % 2 else None,
+        processors=[structlog.processors.add_log_level, lambda *_: (_ for _ in ()).throw(structlog.DropEvent)],
     )
     events, correlation = StructlogInstrumentor(), LoggingInstrumentor()
     events.instrument(logger_provider=telemetry.loggers)
