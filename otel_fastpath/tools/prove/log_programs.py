@@ -14,7 +14,7 @@ from opentelemetry.sdk import _logs
 
 from otel_fastpath.tools.prove.program import Program
 from otel_fastpath.tools.prove.releases import make
-from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, OwnError, attributes, fail, maybe, value
+from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, OwnError, attributes, fail, value
 
 if TYPE_CHECKING:
     import random
@@ -25,6 +25,8 @@ _instrumentations: Any = None
 with suppress(ImportError):
     _instrumentations = importlib.import_module("opentelemetry.instrumentation.logging.handler")
 _RECORDS: Final = 12
+# The attributes that some releases take for the name of the event.
+_EVENT_NAMES: Final = ("event_name", "event.name", "otel.event.name")
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL, 25)
 _TIME: Final = 1_600_000_000_000_000_000
 _LIMITS: Final = {"max_attributes": 3, "max_attribute_length": 5}
@@ -64,7 +66,8 @@ def _log(logger: logging.Logger, draw: random.Random) -> None:
         except LookupError:
             logger.exception("failed: %s", text)
     else:
-        logger.log(level, text, extra={"number": draw.randrange(5), **maybe(draw, 2, event_name="named")})
+        named = {draw.choice(_EVENT_NAMES): "named"} if draw.randrange(2) else {}
+        logger.log(level, text, extra={"number": draw.randrange(5), **named})
 
 
 def _emit(logger: Any, draw: random.Random) -> None:
