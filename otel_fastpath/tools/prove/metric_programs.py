@@ -68,6 +68,7 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
         },
         "reader": {"preferred_aggregation": {Histogram: ExponentialBucketHistogramAggregation()}},
     },
+    {"measuring": {"views": [View(instrument_name="own", aggregation=ExplicitBucketHistogramAggregation([3, 1]))]}},
     {"is_measured": True},
     {"is_measured": True, "status": 400},
     {"status": 0},

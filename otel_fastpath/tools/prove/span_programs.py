@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import baggage, context, propagate, trace
+from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, sampling
@@ -28,6 +29,16 @@ _PARENT: Final = {
     "tracestate": "vendor=value,other=1",
     "baggage": "user=ann,tenant=b%20c;property",
 }
+_WRONG_PARENTS: Final = (
+    "",
+    "none",
+    "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+    "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-" + "0" * 5000,
+)
+_WRONG_STATES: Final = ("", "a=1,a=2", "=", "x" * 5000, ",".join(f"k{each}=v" for each in range(40)))
 _TIME: Final = 1_600_000_000_000_000_000
 
 
@@ -54,6 +65,7 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"status": 0, "processors": ("batch", "memory")},
     {"queue_size": 3},
     {"tracing": {"sampler": sampling.TraceIdRatioBased(0.5)}, "processors": ("simple",)},
+    {"processors": ("raising", "memory")},
     {"tracing": {"span_limits": SpanLimits(max_span_attributes=0, max_links=1, max_link_attributes=0)}},
 )
 
@@ -156,6 +168,8 @@ class _Spans:
             lambda: wrong.add_event(None),
             lambda: wrong.set_attributes({"": 1, "object": object, "set": {1}, "mixed": [1, "a", None]}),
             lambda: wrong.record_exception("no exception"),
+            lambda: BoundedAttributes(-1, {"a": 1}),
+            lambda: BoundedAttributes(1, {"a": 1}, max_value_len=-1),
         )
         draw.choice(mistakes)()
 
@@ -167,6 +181,8 @@ class _Spans:
         carrier: dict[str, str] = {}
         propagate.inject(carrier, baggage.set_baggage("user", "bob"))
         both = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()])
+        for wrong in _WRONG_PARENTS:
+            both.extract({"traceparent": wrong, "tracestate": self._draw.choice(_WRONG_STATES)})
         found = both.extract(_PARENT)
         with self._tracer.start_as_current_span("of a remote parent", found):
             both.inject(carrier)

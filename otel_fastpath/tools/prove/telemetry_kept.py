@@ -28,7 +28,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from requests import Response, Session
 from requests.adapters import HTTPAdapter
@@ -37,7 +37,7 @@ from otel_fastpath.tools.prove.releases import make
 from otel_fastpath.tools.prove.requests_seen import RequestReading, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 _URL: Final = "http://localhost:9/"
 _MESSAGES: Final[dict[str, Any]] = {
@@ -78,12 +78,21 @@ class _KeepingAdapter(HTTPAdapter):
         return response
 
 
+class _RaisingExporter(SpanExporter):
+    """Fails with each span."""
+
+    def export(self, spans: Sequence[Any]) -> Any:
+        """Fail."""
+        raise ValueError(len(spans))
+
+
 @dataclass
 class KeptTelemetry:
     """The providers of one run.
 
     Args:
-        processors: How spans and log records are exported: each of "batch", "simple" and "memory" has a processor.
+        processors: How spans and log records are exported: each of "batch", "simple" and "memory" has a processor, and
+            "raising" has one for spans.
         tracing: Arguments of the tracer provider.
         measuring: Arguments of the meter provider.
         logging: Arguments of the logger provider.
@@ -158,6 +167,9 @@ class KeptTelemetry:
         if name == "memory":
             self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
             self.loggers.add_log_record_processor(SimpleLogRecordProcessor(self._records))
+            return
+        if name == "raising":
+            self.tracers.add_span_processor(SimpleSpanProcessor(_RaisingExporter()))
             return
         spans = make(OTLPSpanExporter, endpoint=_URL, session=self._session("traces"), **self._measured)
         records = make(OTLPLogExporter, endpoint=_URL, session=self._session("logs"), **self._measured)
