@@ -213,7 +213,7 @@ def _use_proof(file: str) -> None:
     from otel_fastpath.patching.sources import proof_file  # noqa: PLC0415  # imported on request only
 
     try:
-        proven.use(proof_file.read(file))
+        proven.use(proof_file.read(file, compiled.implementation()[0]))
     except proof_file.ProofError as error:
         wrong_settings.report(config.title("proven"), file, str(error), "Nothing counts as proven.")
 

@@ -25,8 +25,9 @@ def instrumented(monkeypatch, tmp_path):
     versions = {name: interpreter.version(name) for name in ("opentelemetry-sdk", "otel-fastpath")}
 
     def run(fingerprint):
-        file = tmp_path / proof_file.NAME
-        file.write_text(proof_file.text_of(Proof("2026-11-27", {PLACE: fingerprint}, {PLACE: 7}), versions))
+        file = tmp_path / proven.FILE
+        proof = Proof("2026-11-27", ("c", "py"), {PLACE: fingerprint}, {PLACE: 7})
+        file.write_text(proof_file.text_of(proof, versions))
         instrumentor.instrument(proven=file)
         return next(row for row in instrumentor.status() if row.name == PATCH)
 

@@ -208,7 +208,8 @@ class Installation:
     def places(self) -> set[str]:
         """The functions of stock that the patch rests on: "module:qualified.name"."""
         stock = self.patch.stock
-        return {*self.patch.sources, *self.patch.parts, *(() if stock is None else stock.places())}
+        of_stock = () if stock is None else stock.places()
+        return {self.patch.target, *self.patch.sources, *self.patch.parts, *of_stock}
 
     def _unknown_part(self) -> tuple[str, str]:
         """What is to be said of the first of the parts that is left to stock's own code, and its place; or nothing."""

@@ -265,10 +265,10 @@ class Power:
         known = self._known.get(function.place, "")
         reach = Reach({function.place: [changed.__code__]})
         for name in function.programs:
-            if not unshown_lines(changed, known, set(reach.missed()[function.place])):
+            if not unshown_lines(changed, known, set(reach.missed(function.programs)[function.place])):
                 break
             reach.during(name, lambda name=name: observe(self._programs[name]))
-        return unshown_lines(changed, known, set(reach.missed()[function.place]))
+        return unshown_lines(changed, known, set(reach.missed(function.programs)[function.place]))
 
     def _seen(self, function, lines, names, judge):
         put_source(function, lines)

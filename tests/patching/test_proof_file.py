@@ -5,26 +5,26 @@ from __future__ import annotations
 import pytest
 
 from otel_fastpath.patching import interpreter
-from otel_fastpath.patching.sources import proof_file, proven
+from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.proof_file import ProofError, python, read, text_of
 from otel_fastpath.patching.sources.proven import NOTHING, Proof
 
 PLACE = "opentelemetry.sdk.trace:Span.end"
-PROOF = Proof("2026-11-27", {PLACE: "0123456789ab"}, {PLACE: 12})
+PROOF = Proof("2026-11-27", ("c", "py"), {PLACE: "0123456789ab"}, {PLACE: 12})
 VERSIONS = {name: interpreter.version(name) for name in ("opentelemetry-api", "opentelemetry-sdk")}
 
 
 @pytest.fixture
 def file(tmp_path):
     """The name of a file with a proof."""
-    path = tmp_path / proof_file.NAME
+    path = tmp_path / proven.FILE
     path.write_text(text_of(PROOF, VERSIONS), encoding="utf-8")
     return path
 
 
 def test_what_is_written_is_read(file):
     """With all that belongs to it."""
-    assert read(str(file)) == PROOF
+    assert read(str(file), "c") == PROOF
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,9 @@ def test_what_is_written_is_read(file):
         ("fingerprint", "print", "that `otel-fastpath prove --write` has written"),
         ("programs = 12", 'programs = "12"', "that `otel-fastpath prove --write` has written"),
         (PLACE, "rm -rf", "that `otel-fastpath prove --write` has written"),
+        ('["c", "py"]', '["py"]', "the core py, with which it was written, and not c: run `otel-fastpath"),
+        ('["c", "py"]', "[]", "the core , with which"),
+        ("cores", "kernels", "that `otel-fastpath prove --write` has written"),
         ("[sources]", "[other]", "that `otel-fastpath prove --write` has written"),
         ("2026-11-27", "yesterday", "TOML"),
         ("2026-11-27", '"yesterday"', "that `otel-fastpath prove --write` has written"),
@@ -49,10 +52,10 @@ def test_what_cannot_be_used(file, old, new, expected):
     """One message, which says what was expected."""
     file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     if expected is None:
-        assert read(str(file)) == PROOF
+        assert read(str(file), "c") == PROOF
         return
     with pytest.raises(ProofError, match=expected.replace("`", ".")):
-        read(str(file))
+        read(str(file), "c")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_what_is_no_such_file(tmp_path, content, expected):
     path = tmp_path / "file"
     path.mkdir() if content is None else path.write_bytes(content)
     with pytest.raises(ProofError, match=expected):
-        read(str(path))
+        read(str(path), "c")
 
 
 def test_what_is_proven():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from datetime import date
@@ -14,7 +15,6 @@ from otel_fastpath.patching.sources.proven import Proof
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NAME: Final = "otel-fastpath-proven.toml"
 AGAIN: Final = "run `otel-fastpath prove --write` here"
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{12}")
 _PLACE: Final = re.compile(r"[\w.]+:[\w.<>]+")
@@ -29,8 +29,12 @@ def python() -> str:
     return f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
 
 
-def read(file: str) -> Proof:
+def read(file: str, core: str) -> Proof:
     """What the file says was proven, if it was proven with what is installed.
+
+    Args:
+        file: The file.
+        core: The core in use.
 
     Raises:
         ProofError: See above. Then nothing in the file counts.
@@ -44,6 +48,8 @@ def read(file: str) -> Proof:
         raise ProofError(f"a file that `otel-fastpath prove --write` has written ({error!r})") from None
     if written != python():
         raise ProofError(f"{written}, with which it was written, and not {python()}: {AGAIN}")
+    if core not in proof.cores:
+        raise ProofError(f"the core {' or '.join(proof.cores)}, with which it was written, and not {core}: {AGAIN}")
     for name, version in distributions.items():
         installed = interpreter.version(name)
         if installed != version:
@@ -74,7 +80,8 @@ def _proof(content: Mapping[str, Any]) -> Proof:
         if not _PLACE.fullmatch(place) or not _FINGERPRINT.fullmatch(fingerprint) or type(number) is not int:
             raise ValueError(place)
         sources[place], programs[place] = fingerprint, number
-    return Proof(date.fromisoformat(str(content["date"])).isoformat(), sources, programs)
+    day = date.fromisoformat(str(content["date"])).isoformat()
+    return Proof(day, tuple(map(str, content["cores"])), sources, programs)
 
 
 def text_of(proof: Proof, distributions: Mapping[str, str]) -> str:
@@ -89,6 +96,7 @@ def text_of(proof: Proof, distributions: Mapping[str, str]) -> str:
         "# and all of these distributions are the same.",
         f'python = "{python()}"',
         f"date = {proof.date}",
+        f"cores = {json.dumps(proof.cores)}",
         "",
         "[distributions]",
         *(f'{name} = "{version}"' for name, version in sorted(distributions.items())),

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+# Where `otel-fastpath prove --write` writes it.
+FILE: Final = "otel-fastpath-proven.toml"
+
 
 class SourceJudge(Protocol):
     """Decides about sources that no release of this package knows."""
@@ -25,11 +28,13 @@ class Proof:
 
     Attributes:
         date: The day, as "2026-11-27".
+        cores: The cores that it was proven with.
         sources: "module:qualified.name" -> the fingerprint that was proven.
         programs: "module:qualified.name" -> the number of programs that have executed it.
     """
 
     date: str = ""
+    cores: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     programs: Mapping[str, int] = field(default_factory=dict)
 

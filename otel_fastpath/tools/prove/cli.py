@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any, Final
 
+from otel_fastpath.patching.sources import proven
 from otel_fastpath.tools.budget.cli import run_guarded
 from otel_fastpath.tools.budget.outputs import UsageError, add_outputs
 
@@ -18,7 +19,6 @@ _DESCRIPTION: Final = (
 _EXIT_CODES: Final = (
     "exit status: 0 no program shows a difference, 1 one does, which is printed, 2 usage, 4 nothing could be run"
 )
-NAME: Final = "otel-fastpath-proven.toml"
 # How many programs there are of each library.
 _USUAL: Final = 12
 
@@ -34,7 +34,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--write",
         nargs="?",
-        const=NAME,
+        const=proven.FILE,
         metavar="FILE",
         help="write what is proven, if no program shows a difference (default %(const)s)",
     )

@@ -62,6 +62,7 @@ def _write(file: str, findings: Findings) -> str:
     sources = proven_sources(findings.groups)
     proof = Proof(
         date.today().isoformat(),  # noqa: DTZ011  # the day of the user's own calendar
+        tuple(findings.cores),
         {place: source.fingerprint for place, source in sources.items()},
         {place: len(source.programs) for place, source in sources.items()},
     )
@@ -126,7 +127,9 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
             yield f"{first}: program {found.program}, in the steps {', '.join(found.steps) or 'of its set-up'}, shows"
             yield f"    with stock OpenTelemetry: {found.stock}"
             yield f"    with otel-fastpath:       {found.fastpath}"
-        elif not group.differing and group.missing:
+        elif group.differing:
+            yield f"{first}: program {group.differing[0]} showed a difference, but not again with these patches alone"
+        elif group.missing:
             yield f"{first} is not proven: {group.missing}"
 
 

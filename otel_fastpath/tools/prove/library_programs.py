@@ -10,14 +10,14 @@ from otel_fastpath.tools.prove.program import Program
 _FOLDER: Final = f"{__name__.rpartition('.')[0]}.libraries"
 # What a library is called, and the module with its program.
 _LIBRARIES: Final = {
-    "ASGI": "asgi_program",
-    "Starlette": "starlette_program",
-    "FastAPI": "fastapi_program",
-    "FastAPI's own": "fastapi_own_program",
-    "WSGI": "wsgi_program",
-    "Flask": "flask_program",
-    "Django": "django_program",
-    "aiohttp.web": "aiohttp_web_program",
+    "ASGI": "server_programs.asgi_program",
+    "Starlette": "server_programs.starlette_program",
+    "FastAPI": "server_programs.fastapi_program",
+    "FastAPI's own": "server_programs.fastapi_own_program",
+    "WSGI": "server_programs.wsgi_program",
+    "Flask": "server_programs.flask_program",
+    "Django": "server_programs.django_program",
+    "aiohttp.web": "server_programs.aiohttp_web_program",
     "aiohttp": "aiohttp_client_program",
     "httpx": "httpx_program",
     "requests": "requests_program",

@@ -14,7 +14,7 @@ import os
 import sys
 import warnings
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import FastpathInstrumentor
 from otel_fastpath.patching.patch import State, installations
@@ -89,15 +89,15 @@ class Observer:
         calls = {name: functools.partial(observe, self._programs[name]) for name in names}
         return {name: call() if reach is None else reach.during(name, call) for name, call in calls.items()}
 
-    def reached(self) -> dict[str, Any]:
-        """The programs that have executed each function, and the new lines of it that none has executed."""
+    def reached(self, names: list[str]) -> dict[str, Any]:
+        """Those of these programs that have executed each function, and the new lines of it that none has executed."""
         reach, known = self._reach, known_statements()
         if reach is None:
             return {}
-        missed = reach.missed()
+        missed = reach.missed(set(names))
         return {
             place: {
-                "programs": sorted(of),
+                "programs": [name for name in names if name in of],
                 "missed": unshown_lines(function_of(resolve(place)), known.get(place, ""), set(missed[place])),
                 "has_code": place in reach.with_code,
             }
@@ -119,20 +119,6 @@ def _codes(function: Any) -> list[CodeType]:
     return [code for code in own if not code.co_filename.startswith("<")]
 
 
-_ORDERS: Final = {
-    each.__name__: each
-    for each in (
-        Observer.names,
-        Observer.instrument,
-        Observer.unknown,
-        Observer.reach,
-        Observer.observe,
-        Observer.reached,
-        Observer.show,
-    )
-}
-
-
 def main(number: int) -> None:
     """Answer until there are no more orders."""
     # The programs, and what they use, may print.
@@ -145,7 +131,7 @@ def main(number: int) -> None:
     gc.collect()
     for line in sys.stdin:
         order: dict[str, Any] = json.loads(line)
-        answer = _ORDERS[order.pop("order")](observer, **order)
+        answer = getattr(observer, order.pop("order"))(**order)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

@@ -16,7 +16,7 @@ class ObserverError(Exception):
 
 
 class ObserverProcess:
-    """Orders an observer about.
+    """Gives orders to an observer, and returns its answers.
 
     Args:
         number: See `catalogue.programs`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 import random
+import re
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,7 @@ from otel_fastpath.tools.prove.requests_seen import renumbered
 from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     Step = tuple[int, ...]
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 RAISED: Final = "raised "
 # What is seen of a program begins with it if the program itself raised.
 BROKEN: Final = "broken "
+# In what is logged about an object.
+_ADDRESS: Final = re.compile(r"\bat 0x[0-9a-f]+")
 _NOTHING_SKIPPED: Final[frozenset[Any]] = frozenset()
 
 
@@ -93,18 +96,6 @@ class ProgramRun:
             return None
         try:
             return self._keep(call(*args, **kwargs))
-        except Exception as error:  # any exception is a result to compare
-            return self._keep_error(error)
-        finally:
-            self._end(state)
-
-    async def wait(self, call: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
-        """Take a step: call and await, keep what comes of it, and return it; None if it raises."""
-        state = self._begin(call)
-        if state is None:
-            return None
-        try:
-            return self._keep(await call(*args, **kwargs))
         except Exception as error:  # any exception is a result to compare
             return self._keep_error(error)
         finally:
@@ -205,7 +196,7 @@ def observe_steps(
     shown = (each for each in warned if not issubclass(each.category, ResourceWarning))
     said = sorted({*kept.found, *(("warning", each.category.__name__, str(each.message)) for each in shown)})
     found = [("outcomes", tuple(run.outcomes)), ("logged", *said), *exported]
-    seen = "\n".join(repr(each) for each in found if each[0] not in program.left_out)
+    seen = _ADDRESS.sub("at an address", "\n".join(repr(each) for each in found if each[0] not in program.left_out))
     if is_broken:
         seen = f"{BROKEN}{seen}"
     return (seen if program.is_exact else renumbered(seen)), run.steps

@@ -109,33 +109,36 @@ class Prover:
             stock = running.enter_context(closing(ObserverProcess(self._number)))
             ours = [running.enter_context(closing(ObserverProcess(self._number, core))) for core in self._cores]
             names: list[str] = stock.ask("names")
-            # One program of each kind asks for what is only asked for in use.
-            firsts = list({name.rpartition(" ")[0]: name for name in names}.values())
             self._show(1, 4, "looking for sources that no release knows")
-            self._observe(ours, firsts)
+            # Some sources are only asked for in use.
+            self._observe(ours, _firsts(names))
             groups = self._groups(ours)
             if not groups:
                 return Findings([], self._cores, 0)
             self._show(2, 4, "running programs with stock OpenTelemetry")
-            programs, shown = self._run_stock(stock, names, groups)
+            sources = list({each.place: each for group in groups for each in group.sources}.values())
+            shown = self._run_stock(stock, names, sources)
+            # What a program was to show that this release cannot run is not shown.
+            programs = self._note_reach(stock, [name for name in names if not shown[name].startswith(BROKEN)], sources)
             self._show(3, 4, "running them with otel-fastpath")
-            programs = self._without_known_differences(programs, shown)
-            differing = self._differing(shown, self._observe(ours, programs))
+            # What differs in any case is no proof either, nor is what only such programs execute.
+            programs = self._note_reach(stock, self._without_known_differences(programs, shown), sources)
             for group in groups:
-                for source in group.sources:
-                    source.programs = [name for name in source.programs if name in programs]
                 group.programs = [name for name in programs if any(name in each.programs for each in group.sources)]
-            if differing and len(groups) == 1:
-                groups[0].differing = differing
-            elif differing:
-                for group in groups:
-                    group.differing = self._try(group.sources, group.programs, shown)
+            differing = self._differing(shown, self._observe(ours, programs))
+            find_causes(groups, differing, lambda group: self._try(group.sources, group.programs, shown))
             for group in groups:
-                if group.differing:
-                    with closing(self._with(self._cores[0], group.sources)) as fastpath:
-                        group.difference = smallest_difference(stock, fastpath, group.differing)
+                group.difference = self._smallest(stock, group)
             self._show(4, 4, "")
             return Findings(groups, self._cores, len(programs))
+
+    def _smallest(self, stock: ObserverProcess, group: Group) -> SmallestDifference | None:
+        for core in self._cores if group.differing else ():
+            with closing(self._with(core, group.sources)) as fastpath:
+                found = smallest_difference(stock, fastpath, group.differing)
+            if found is not None:
+                return found
+        return None
 
     def _groups(self, ours: Sequence[ObserverProcess]) -> list[Group]:
         answers = [each.ask("unknown") for each in ours]
@@ -147,28 +150,27 @@ class Prover:
             by_places[place,] = [PARTS]
         return [Group(patches, [sources[place] for place in places]) for places, patches in sorted(by_places.items())]
 
-    def _run_stock(
-        self, stock: ObserverProcess, names: list[str], groups: list[Group]
-    ) -> tuple[list[str], dict[str, str]]:
-        """The programs that execute one of the unknown sources, and what all programs show."""
-        sources = {each.place: each for group in groups for each in group.sources}
+    def _run_stock(self, stock: ObserverProcess, names: list[str], sources: Sequence[Source]) -> dict[str, str]:
+        """What all programs show, while it is noted which lines of the sources they execute."""
         # What is imported late, and what is done once, would be seen in the first of them only.
-        stock.ask("observe", names=list({name.rpartition(" ")[0]: name for name in names}.values()))
-        stock.ask("reach", places=sorted(sources))
+        stock.ask("observe", names=_firsts(names))
+        stock.ask("reach", places=sorted(each.place for each in sources))
         shown: dict[str, str] = stock.ask("observe", names=names)
-        for place, reached in stock.ask("reached").items():
+        return shown
+
+    def _note_reach(self, stock: ObserverProcess, names: list[str], sources: Sequence[Source]) -> list[str]:
+        """Note what these programs execute of the sources; returns those that execute one."""
+        reached = stock.ask("reached", names=names)
+        for each in sources:
+            found = reached[each.place]
             # A data class without functions of its own is used by all that use its package.
-            sources[place].programs = reached["programs"] if reached["has_code"] else names
-            sources[place].missed = reached["missed"] if reached["has_code"] else []
-        # What a program was to show that this release cannot run is not shown.
-        broken = {name for name in names if shown[name].startswith(BROKEN)}
-        for each in sources.values():
-            each.programs = [name for name in each.programs if name not in broken]
-        used = {name for each in sources.values() for name in each.programs}
-        return [name for name in names if name in used], shown
+            each.programs = found["programs"] if found["has_code"] else names
+            each.missed = found["missed"] if found["has_code"] else []
+        used = {name for each in sources for name in each.programs}
+        return [name for name in names if name in used]
 
     def _without_known_differences(self, programs: list[str], shown: dict[str, str]) -> list[str]:
-        """These programs without those that differ in any case, with the sources that are known: they prove nothing."""
+        """These programs without those that differ with the known sources alone."""
         with ExitStack() as running:
             known = [running.enter_context(closing(ObserverProcess(self._number, core, {}))) for core in self._cores]
             different = set(self._differing(shown, self._observe(known, programs)))
@@ -193,6 +195,28 @@ class Prover:
             ours = [running.enter_context(closing(self._with(core, sources))) for core in self._cores]
             self._observe(ours, names[:1])
             return self._differing(shown, self._observe(ours, names))
+
+
+def find_causes(groups: Sequence[Group], differing: Sequence[str], run: Callable[[Group], list[str]]) -> None:
+    """Find out which groups make programs differ.
+
+    Args:
+        groups: The groups, whose `differing` is set.
+        differing: The programs that differ if the sources of all groups are accepted.
+        run: Returns those that differ if only the sources of a group are accepted.
+    """
+    if differing and len(groups) > 1:
+        for group in groups:
+            group.differing = run(group)
+    if not any(group.differing for group in groups):
+        # It takes several of them: none is proven.
+        for group in groups:
+            group.differing = [name for name in differing if name in group.programs]
+
+
+def _firsts(names: Iterable[str]) -> list[str]:
+    """One program of each kind."""
+    return list({name.rpartition(" ")[0]: name for name in names}.values())
 
 
 def proven_sources(groups: Iterable[Group]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from types import FrameType
 
 
@@ -43,7 +43,8 @@ class Reach:
             for code in codes:
                 for each in codes_in(code):
                     self._places.setdefault(each, []).append(place)
-        self._lines: dict[CodeType, set[int]] = {code: set() for code in self._places}
+        # Of each program.
+        self._lines: dict[CodeType, dict[str, set[int]]] = {code: {} for code in self._places}
         self.programs: dict[str, set[str]] = {place: set() for place in functions}
         self.with_code = {place for places in self._places.values() for place in places}
         self._program = ""
@@ -66,13 +67,14 @@ class Reach:
         if event == "call":
             for place in self._places[frame.f_code]:
                 self.programs[place].add(self._program)
-        lines.add(frame.f_lineno)
+        lines.setdefault(self._program, set()).add(frame.f_lineno)
         return self._trace
 
-    def missed(self) -> dict[str, list[int]]:
-        """The lines of each function that no program has executed, in order; of one that none calls, all of them."""
+    def missed(self, programs: Container[str]) -> dict[str, list[int]]:
+        """The lines of each function that none of these programs has executed, in order."""
         found: dict[str, set[int]] = {place: set() for place in self.programs}
         for code, places in self._places.items():
             for place in places:
-                found[place] |= lines_of(code) - self._lines[code]
+                executed = (lines for program, lines in self._lines[code].items() if program in programs)
+                found[place] |= lines_of(code).difference(*executed)
         return {place: sorted(lines) for place, lines in found.items()}

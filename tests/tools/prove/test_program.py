@@ -83,11 +83,11 @@ def test_what_opentelemetry_logs_is_seen():
 
     def run(_run):
         for _ in range(2):
-            logging.getLogger("opentelemetry.sdk.program").warning("not %s", "good")
+            logging.getLogger("opentelemetry.sdk.program").warning("not %s", f"<good at {id(_run):#x}>")
             warnings.warn("old", DeprecationWarning, stacklevel=1)
 
     assert observe(Program("logs", 1, run)).splitlines()[1] == (
-        "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not good'), ('warning', 'DeprecationWarning', 'old'))"
+        "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not <good at an address>'), ('warning', 'DeprecationWarning', 'old'))"
     )
 
 

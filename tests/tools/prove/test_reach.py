@@ -28,11 +28,13 @@ def test_lines_and_programs():
         thread.join()
         return ""
 
-    assert reach.missed()["m:either"] == [first + 1, first + 2, first + 3]
+    assert reach.missed(["one"])["m:either"] == [first + 1, first + 2, first + 3]
     assert reach.during("one", lambda: str(_either(1))) == "['a', 'b']"
-    assert reach.missed()["n:either"] == [first + 3]
+    assert reach.missed(["one", "two"])["n:either"] == [first + 3]
     reach.during("two", in_thread)
-    assert reach.missed() == {"m:either": [], "n:either": [], "m:other": [_other.__code__.co_firstlineno + 1]}
+    other = [_other.__code__.co_firstlineno + 1]
+    assert reach.missed(["one", "two"]) == {"m:either": [], "n:either": [], "m:other": other}
+    assert reach.missed(["two"])["m:either"] == [first + 2]
     assert reach.programs == {"m:either": {"one", "two"}, "n:either": {"one", "two"}, "m:other": set()}
     _other()
     assert reach.programs["m:other"] == set()

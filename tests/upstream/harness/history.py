@@ -27,7 +27,7 @@ release that only reformats or annotates its source costs no patch.
 
 ## A maintainer's day
 
-At night, `make sources NAME=try` meets the newest releases. If nothing is new, it says nothing. Otherwise:
+At night, `make sources NAME=try` meets the newest releases. If nothing is new, there is nothing to do. Otherwise:
 
 1. A pull request has the new fingerprints: `otel-fastpath prove`, the mutations of what changed and stock's suites have
    passed. Read the diff of the functions (`make sources NAME=core` prints it), and merge.

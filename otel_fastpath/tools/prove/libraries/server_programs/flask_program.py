@@ -8,7 +8,7 @@ import flask
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 
 from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import call_wsgi, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import call_wsgi, serve, status_of
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

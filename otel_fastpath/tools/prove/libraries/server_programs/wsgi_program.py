@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
 
 from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import call_wsgi, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import call_wsgi, serve, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi import APIRouter, FastAPI
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
-from otel_fastpath.tools.prove.libraries.asgi_program import HOOKS, call_asgi
 from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import LONG_PATHS, serve
-from otel_fastpath.tools.prove.libraries.starlette_program import add_routes, answer
+from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import HOOKS, call_asgi
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import LONG_PATHS, serve
+from otel_fastpath.tools.prove.libraries.server_programs.starlette_program import add_routes, answer
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

@@ -9,9 +9,9 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from otel_fastpath.tools.prove.libraries.asgi_program import HOOKS, call_asgi
 from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import LONG_PATHS, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import HOOKS, call_asgi
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import LONG_PATHS, serve, status_of
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import fastapi.telemetry  # noqa: F401  # not in every release
 from fastapi import FastAPI
 
-from otel_fastpath.tools.prove.libraries.asgi_program import call_asgi
-from otel_fastpath.tools.prove.libraries.fastapi_program import INCLUDED, add_operations
 from otel_fastpath.tools.prove.libraries.modes import in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import PATHS, serve
+from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import call_asgi
+from otel_fastpath.tools.prove.libraries.server_programs.fastapi_program import INCLUDED, add_operations
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import PATHS, serve
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

@@ -9,7 +9,13 @@ from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.util.http import ExcludeList
 
 from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import PATHS, Request, as_scope, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
+    PATHS,
+    Request,
+    as_scope,
+    serve,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

@@ -12,7 +12,7 @@ from opentelemetry import metrics
 from opentelemetry.instrumentation import aiohttp_server
 
 from otel_fastpath.tools.prove.libraries.modes import in_mode
-from otel_fastpath.tools.prove.libraries.requests_drawn import PATHS, Request, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import PATHS, Request, serve, status_of
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

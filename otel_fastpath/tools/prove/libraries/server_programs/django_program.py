@@ -15,7 +15,7 @@ from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.django.middleware.otel_middleware import _DjangoMiddleware
 
 from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
-from otel_fastpath.tools.prove.libraries.requests_drawn import call_wsgi, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import call_wsgi, serve, status_of
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun

@@ -1,0 +1,1 @@
+"""Applications of HTTP servers; a module for each library."""
