@@ -87,7 +87,8 @@ def test_what_opentelemetry_logs_is_seen():
             warnings.warn("old", DeprecationWarning, stacklevel=1)
 
     assert observe(Program("logs", 1, run)).splitlines()[1] == (
-        "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not <good at an address>'), ('warning', 'DeprecationWarning', 'old'))"
+        "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not <good at an address>'), "
+        "('warning', 'DeprecationWarning', 'old'))"
     )
 
 
