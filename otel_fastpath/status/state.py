@@ -58,7 +58,7 @@ class Status:
         not_loaded: The instrumentations that OpenTelemetry does not load, and why.
         not_installed: The names of the patches that wait for a module that is not installed.
         left_out: How much was left out of the telemetry because there was too much of it, by kind.
-        causes: The functions of new releases because of which patches are skipped.
+        causes: The functions of new releases that patches leave to stock, or because of which they are skipped.
     """
 
     version: str
@@ -202,7 +202,7 @@ def _causes(found: Sequence[Cause], width: int) -> list[str]:
     lines = ["STOCK'S CODE RUNS, BECAUSE A RELEASE IS NOT KNOWN YET"] if found else []
     for cause in found:
         function = cause.function.partition(":")[2]
-        head = f"{cause.distribution} {cause.version} changed {function}; {ADVICE}. Until then, this costs what it did:"
+        head = f"{cause.distribution} {cause.version} changed {function}; {ADVICE}. Until then, stock's function runs:"
         lines += textwrap.wrap(head, width, subsequent_indent=_GAP * 2, break_long_words=False)
         for name, why in cause.costs.items():
             lines += textwrap.wrap(

@@ -60,8 +60,8 @@ def test_the_text_says_what_it_costs():
 
     at = lines.index("STOCK'S CODE RUNS, BECAUSE A RELEASE IS NOT KNOWN YET")
     assert lines[at + 1 : at + 5] == [
-        "opentelemetry-sdk 1.46.0 changed Span.end; `otel-fastpath prove` may accept it. Until then, this",
-        "    costs what it did:",
+        "opentelemetry-sdk 1.46.0 changed Span.end; `otel-fastpath prove` may accept it. Until then, stock's",
+        "    function runs:",
         "  span.end  span.end costs much.",
         "  span.other  span.other costs much.",
     ]
