@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 
 from otel_fastpath.tools.common.receiver import Receiver
-from otel_fastpath.tools.verify.export_items import items
+from otel_fastpath.tools.verify.export_items import items, without_hooks
 
 STACKTRACE = """Traceback (most recent call last):
   File "/app/shop.py", line 3, in order
@@ -153,6 +153,22 @@ def test_frames_of_hooks_are_left_out_of_stack_traces():
     assert "yield" not in kept
     assert "^^^" not in kept
     assert kept.count("/app/shop.py") == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "is_left_out"),
+    [
+        ("/site-packages/opentelemetry/sdk/trace/__init__.py", True),
+        ("/site-packages/fastapi/telemetry/_asgi.py", True),
+        ("/site-packages/fastapi/routing.py", False),
+        ("/app/telemetry/shop.py", False),
+    ],
+)
+def test_whose_frames_are_of_hooks(path, is_left_out):
+    """FastAPI's own telemetry is one; its router is not."""
+    frames = f'  File "{path}", line 3, in call\n    sell()\n  File "/app/shop.py", line 7, in sell\n    raise'
+    assert (path not in without_hooks(frames)) == is_left_out
+    assert "/app/shop.py" in without_hooks(frames)
 
 
 @pytest.mark.parametrize(
