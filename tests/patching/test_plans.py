@@ -213,10 +213,9 @@ def test_no_more_objects_than_allowed(plans):
         return read(each) is not None
 
     assert [use(each) for each in things] == [True] * 32 + [False] * 8
-    # Two objects may be taken for one at first.
-    for each in things[32:] * 4:
-        use(each)
-    assert use(things[-1])
+    # Objects whose addresses share a place among the sights are noted in turn: one of them may need more than two.
+    for each in things[32:]:
+        assert any(use(each) for _ in range(4))
     assert sum(read(each) is not None for each in things) == 32
     assert len(store.forget()) == 32
 
