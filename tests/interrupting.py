@@ -32,6 +32,7 @@ class _Arrival:
 
     def __init__(self, place):
         self.place, self.seen = place, {}
+        self.is_in_finalizer = False
 
     def _reach(self, place):
         self.seen[place] = None
@@ -48,8 +49,9 @@ class _Arrival:
             self._reach((code, offset, getattr(function, "__name__", "")))
 
     def _note(self, unraisable):
-        # What a finalizer raises reaches nobody, so the operation goes on.
-        if not isinstance(unraisable.exc_value, Limit):
+        # What a finalizer raises reaches nobody, so the operation goes on: that of a connection that a pool lost before.
+        self.is_in_finalizer = isinstance(unraisable.exc_value, Limit)
+        if not self.is_in_finalizer:
             self._hook(unraisable)
 
     def __enter__(self):
@@ -97,8 +99,8 @@ def interrupt(provider, run, *, expected=()):
                 found = ""
             except expected:
                 pass
-        if arriving.place is not None:
-            # It is reached only now and then.
+        if arriving.place is not None or arriving.is_in_finalizer:
+            # It is reached only now and then, or it was reached where nobody can get an exception.
             continue
         if any(span.is_recording() for span in started.spans):
             # What stock ends with a generator, which an exception may keep.
