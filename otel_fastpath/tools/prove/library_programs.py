@@ -26,6 +26,7 @@ _LIBRARIES: Final = {
     "sqlite3": "sqlite3_program",
     "SQLAlchemy": "sqlalchemy_program",
     "OpenAI": "openai_program",
+    "logging": "logging_program",
     "structlog": "structlog_program",
 }
 # Stock measures its pool without its name: docs/differences.md.

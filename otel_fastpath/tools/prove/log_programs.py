@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace
 from opentelemetry._logs import LogRecord, SeverityNumber
+from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk import _logs
 
 from otel_fastpath.tools.prove.program import Program
 from otel_fastpath.tools.prove.releases import make
-from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, OwnError, attributes, fail, value
+from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, WORDED, OwnError, attributes, body, fail
 
 if TYPE_CHECKING:
     import random
@@ -25,6 +26,7 @@ _instrumentations: Any = None
 with suppress(ImportError):
     _instrumentations = importlib.import_module("opentelemetry.instrumentation.logging.handler")
 _RECORDS: Final = 12
+_FORMATTED_ONE_IN: Final = 5
 # The attributes that some releases take for the name of the event.
 _EVENT_NAMES: Final = ("event_name", "event.name", "otel.event.name")
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL, 25)
@@ -53,13 +55,27 @@ def _handler(number: int, provider: Any) -> logging.Handler:
     return made
 
 
+class _Logged:
+    """Its text is that it was logged."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def __str__(self) -> str:
+        self._logger.warning("within")
+        return "logged"
+
+
 def _log(logger: logging.Logger, draw: random.Random) -> None:
     level, text = draw.choice(_LEVELS), draw.choice(TEXTS)
-    kind = draw.randrange(4)
+    kind = draw.randrange(5)
     if kind == 0:
         logger.log(level, "%s of %d", text, draw.randrange(5))
     elif kind == 1:
-        logger.log(level, draw.choice(({"event": 1}, text, 5)), extra=attributes(draw))
+        logger.log(level, draw.choice(({"event": 1}, text, 5, WORDED)), extra=attributes(draw))
+    elif kind == 3:  # noqa: PLR2004  # likewise
+        # The text of an argument is made by whoever handles the record.
+        logger.log(level, "within %s", _Logged(logger))
     elif kind == 2:  # noqa: PLR2004  # one of them
         try:
             fail(draw)
@@ -74,20 +90,24 @@ def _emit(logger: Any, draw: random.Random) -> None:
     fields: dict[str, Any] = {
         "timestamp": _TIME,
         "severity_number": draw.choice([SeverityNumber.INFO, SeverityNumber.FATAL4]),
-        "body": value(draw),
-        "attributes": attributes(draw),
+        "body": body(draw),
+        "attributes": draw.choice((None, attributes(draw), BoundedAttributes(4, attributes(draw), immutable=False))),
         "event_name": draw.choice(NAMES),
         "exception": draw.choice((None, None, OwnError("own"), LookupError("known"))),
     }
-    if draw.randrange(2):
+    kind = draw.randrange(5)
+    if kind < 2:  # noqa: PLR2004  # two of them
         make(logger.emit, **fields)
-    else:
-        logger.emit(make(LogRecord, severity_text="text", **fields))
+        return
+    record: Any = make(LogRecord, severity_text="text", **fields)
+    logger.emit(record if kind < 4 else _logs.ReadWriteLogRecord(record, logger.resource, logger.instrumentation_scope))  # noqa: PLR2004  # two more
 
 
 def _run_logs(run: ProgramRun) -> None:
     telemetry = run.telemetry(**_SETUPS[run.seed % len(_SETUPS)])
     handler = _handler(run.seed, telemetry.loggers)
+    if run.seed % _FORMATTED_ONE_IN == 0:
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     logger = logging.Logger(f"program.{run.seed}")  # noqa: LOG001  # no other code's handlers
     logger.addHandler(handler)
     direct = telemetry.loggers.get_logger("direct", "1.0", "https://schema", {"scope": 1})

@@ -13,7 +13,16 @@ from opentelemetry.sdk.metrics import (
     ObservableCounter,
     UpDownCounter,
 )
-from opentelemetry.sdk.metrics.export import AggregationTemporality
+from opentelemetry.sdk.metrics._internal.point import Buckets
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    ExponentialHistogram,
+    ExponentialHistogramDataPoint,
+    Metric,
+    MetricsData,
+    ResourceMetrics,
+    ScopeMetrics,
+)
 from opentelemetry.sdk.metrics.view import (
     DropAggregation,
     ExplicitBucketHistogramAggregation,
@@ -22,6 +31,8 @@ from opentelemetry.sdk.metrics.view import (
     SumAggregation,
     View,
 )
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from otel_fastpath.tools.prove.program import Program
 from otel_fastpath.tools.prove.values_drawn import attributes
@@ -92,6 +103,19 @@ def _measure(run: ProgramRun, calls: list[Any], draw: random.Random, tracer: tra
             run.attempt(call, draw.choice(_AMOUNTS), draw.choice(sets))
 
 
+def _export_made(exporter: Any, draw: random.Random) -> None:
+    """Metrics that no instrument has measured, as by bridges from other formats."""
+    positive, negative = (Buckets(3, draw.choice(([], [1, 2]))) for _ in range(2))
+    point = ExponentialHistogramDataPoint(attributes(draw), 1, 2, 3, 4.5, 1, 0, positive, negative, 0, 0.5, 2.5)
+    wrong: Any = draw.choice((None, "no data"))
+    metrics = [
+        Metric("made", "of nothing", "1", ExponentialHistogram([point], AggregationTemporality.DELTA)),
+        Metric("wrong", "", "", wrong),
+    ]
+    scopes = [ScopeMetrics(InstrumentationScope("bridge"), metrics, "")]
+    exporter.export(MetricsData([ResourceMetrics(Resource({"service.name": "another"}), scopes, "")]))
+
+
 def _run_metrics(run: ProgramRun) -> None:
     telemetry = run.telemetry(**_SETUPS[run.seed % len(_SETUPS)])
     meter = telemetry.meters.get_meter("program", "1.0", "https://schema", {"scope": 1})
@@ -118,6 +142,7 @@ def _run_metrics(run: ProgramRun) -> None:
                 telemetry.switch(is_on=True)
             with tracer.start_as_current_span("collected"):
                 run.attempt(telemetry.flush)
+        run.attempt(_export_made, telemetry.metric_exporter, draw)
     telemetry.meters.shutdown()
     # What comes too late.
     run.attempt(calls[0], 1)

@@ -134,7 +134,7 @@ class _RecordKeeper(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, str, str]] = []
-        self._filters: dict[logging.Logger, list[Any]] = {}
+        self._before: dict[logging.Logger, tuple[list[Any], list[Any]]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record."""
@@ -145,8 +145,10 @@ class _RecordKeeper(logging.Handler):
         top = logging.getLogger("opentelemetry")
         for name, logger in list(top.manager.loggerDict.items()):
             if isinstance(logger, logging.Logger) and name.startswith("opentelemetry."):
-                self._filters[logger] = logger.filters[:]
+                self._before[logger] = logger.filters[:], logger.handlers[:]
                 logger.filters.clear()
+                if not logger.propagate:
+                    logger.handlers[:] = [self]
         self._propagates, top.propagate = top.propagate, False
         top.addHandler(self)
         return self
@@ -156,8 +158,8 @@ class _RecordKeeper(logging.Handler):
         top = logging.getLogger("opentelemetry")
         top.removeHandler(self)
         top.propagate = self._propagates
-        for logger, filters in self._filters.items():
-            logger.filters[:] = filters
+        for logger, (filters, handlers) in self._before.items():
+            logger.filters[:], logger.handlers[:] = filters, handlers
 
 
 def observe(

@@ -9,12 +9,14 @@ from opentelemetry import baggage, context, propagate, trace
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.sdk import trace as sdk
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, sampling
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath.tools.prove.program import Program
-from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, attributes, fail, maybe, value
+from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, WORDLESS, attributes, fail, maybe, value
 
 if TYPE_CHECKING:
     import random
@@ -38,7 +40,15 @@ _WRONG_PARENTS: Final = (
     "00-00000000000000000000000000000000-b7ad6b7169203331-01",
     "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-" + "0" * 5000,
 )
-_WRONG_STATES: Final = ("", "a=1,a=2", "=", "x" * 5000, ",".join(f"k{each}=v" for each in range(40)))
+_WRONG_STATES: Final = (
+    "",
+    "a=1,a=2",
+    "=",
+    "x" * 5000,
+    "k=" + "v" * 10_000,
+    ",".join(f"k{each}=v" for each in range(40)),
+)
+_RESOURCE: Final = Resource({"service.name": "another"})
 _TIME: Final = 1_600_000_000_000_000_000
 
 
@@ -138,7 +148,36 @@ class _Spans:
         with trace.use_span(child, **maybe(self._draw, 2, end_on_exit=True, record_exception=False)):
             trace.get_current_span().set_attribute("current", value=True)
         child.end(**maybe(self._draw, 4, end_time=_TIME + 5))
-        child.set_attribute("late", 1)
+        self._change(child)
+
+    def _change(self, span: Any) -> None:
+        """Everything that a span takes until it has ended."""
+        span.set_attribute("late", 1)
+        span.set_attributes(attributes(self._draw))
+        span.update_name("late")
+        span.set_status(StatusCode.ERROR)
+        span.add_event("late")
+        span.add_link(span.get_span_context())
+        span.end()
+
+    def _do_made(self, span: Any) -> str:
+        """Spans that are made without a tracer, as by bridges from other formats."""
+        found, draw = span.get_span_context(), self._draw
+        processor = getattr(self._tracer, "span_processor", SpanProcessor())
+        given: dict[str, Any] = {"start_time": _TIME, "end_time": _TIME + 7, "resource": _RESOURCE}
+        events = [sdk.Event("made", attributes(draw), _TIME + 1)]
+        links = [Link(found, attributes(draw, 2)), Link(found)]
+        readable = sdk.ReadableSpan("made", found, attributes=attributes(draw), events=events, links=links, **given)
+        processor.on_end(readable)
+        made: Any = sdk._Span("own", found, resource=_RESOURCE, events=events, span_processor=processor)
+        self._run.attempt(made.end)
+        made.start(_TIME)
+        made.start()
+        self._change(made)
+        self._change(made)
+        dropped = [(each.dropped_attributes, each.dropped_events, each.dropped_links) for each in (readable, made)]
+        other = sdk._Span("of no resource", found).resource.schema_url
+        return f"{dropped} {other} {events[0].dropped_attributes} {links[1].dropped_attributes} {made}"
 
     def _do_api(self, span: trace.Span) -> str:
         """Tracers that record nothing by themselves."""
@@ -157,7 +196,8 @@ class _Spans:
             "of a vendor", trace.set_span_in_context(trace.NonRecordingSpan(remote))
         ):
             trace.get_current_span().add_link(remote)
-        return f"{remote.trace_state.to_header()} {list(remote.trace_state.items())}"
+        state, local = remote.trace_state, trace.SpanContext(1, 2, is_remote=False, trace_flags=None)
+        return f"{state.to_header()} {list(state.items())} {list(state)} {state['vendor']} {local}"
 
     def _do_mistake(self, span: trace.Span) -> None:
         wrong: Any = span
@@ -170,6 +210,10 @@ class _Spans:
             lambda: wrong.record_exception("no exception"),
             lambda: BoundedAttributes(-1, {"a": 1}),
             lambda: BoundedAttributes(1, {"a": 1}, max_value_len=-1),
+            lambda: wrong.set_attributes({5: "five", "": 1, WORDLESS: 1}),
+            lambda: context.detach(wrong),
+            lambda: self._tracer.start_span("lost", trace.set_span_in_context(trace.NonRecordingSpan(wrong))),
+            lambda: sdk.Span("own", span.get_span_context()),
         )
         draw.choice(mistakes)()
 
@@ -183,6 +227,13 @@ class _Spans:
         both = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()])
         for wrong in _WRONG_PARENTS:
             both.extract({"traceparent": wrong, "tracestate": self._draw.choice(_WRONG_STATES)})
+        for carried in (
+            {**_PARENT, "tracestate": self._draw.choice(_WRONG_STATES)},
+            {"traceparent": _PARENT["traceparent"]},
+        ):
+            both.extract(carried)
+            both.extract({name: [text] for name, text in carried.items()})
+        both.extract({})
         found = both.extract(_PARENT)
         with self._tracer.start_as_current_span("of a remote parent", found):
             both.inject(carrier)

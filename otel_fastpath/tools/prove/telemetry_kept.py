@@ -124,7 +124,7 @@ class KeptTelemetry:
         self._spans = InMemorySpanExporter()
         self._records = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
         resource = Resource({"service.name": "program", "numbers": (1, 2)}, "https://schema")
-        exporter = OTLPMetricExporter(_URL, session=self._session("metrics"), **self.reader)
+        self.metric_exporter = exporter = OTLPMetricExporter(_URL, session=self._session("metrics"), **self.reader)
         readers: list[Any] = [PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))]
         if self.is_read_twice:
             readers.append(InMemoryMetricReader())

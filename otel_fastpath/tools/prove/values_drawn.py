@@ -12,8 +12,39 @@ KEYS: Final = ("http.route", "user.id", "count", "ratio", "ok", "tags", "key")
 TEXTS: Final = ("", "x", "value", "a longer value than that", "naïve \U0001f600")
 
 
+class _Worded:
+    """Nothing that an attribute can be, but a text says what it is."""
+
+    def __str__(self) -> str:
+        return "in words"
+
+
+class _Wordless:
+    """Nothing that an attribute can be, nor does anything say what it is."""
+
+
+WORDED: Final = _Worded()
+WORDLESS: Final = _Wordless()
+# What applications should not use: stock leaves it out or makes a text of it.
+_ODD: Final[tuple[Any, ...]] = (
+    WORDED,
+    WORDLESS,
+    {"inner": {5: "five", "": 0, WORDED: [None, {"deep": "a longer value"}], WORDLESS: 1}},
+    [1, "mixed", None, {"in": ("a", WORDED)}],
+    {1},
+    1 << 70,
+    bytearray(b"changes"),
+)
+_ODD_ONE_IN: Final = 8
+
+
 def value(draw: random.Random) -> Any:
     """A value of an attribute."""
+    return draw.choice(_ODD) if draw.randrange(_ODD_ONE_IN) == 0 else body(draw)
+
+
+def body(draw: random.Random) -> Any:
+    """A value that can be exported as it is, as the body of a log record must be."""
     return draw.choice(
         (
             draw.choice(TEXTS),
