@@ -49,7 +49,7 @@ class _Arrival:
             self._reach((code, offset, getattr(function, "__name__", "")))
 
     def _note(self, unraisable):
-        # What a finalizer raises reaches nobody, so the operation goes on: that of a connection that a pool lost before.
+        # What a finalizer raises reaches nobody, and the operation goes on: that of a connection that a pool has lost.
         self.is_in_finalizer = isinstance(unraisable.exc_value, Limit)
         if not self.is_in_finalizer:
             self._hook(unraisable)
