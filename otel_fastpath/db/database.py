@@ -169,7 +169,7 @@ class Database:
             patches,
             configure or self.configure,
             self.read,
-            (Rival("stock", target, emulated, **rival),),
+            (Rival("stock", target, (emulated,), **rival),),
             frozenset({self.name}),
             stop or self.stop,
         )

@@ -194,7 +194,7 @@ class ClientInstrumentation(Plan):
                 if key is not None:
                     shape.keep(key, answer)
             if span.is_recording():
-                span.set_attributes(self.attributes_of(answer, response))
+                span.set_attributes({**self.attributes_of(answer, response)})
                 if answer.error is not None:
                     span.set_status(answer.error)
             begun.answer = answer

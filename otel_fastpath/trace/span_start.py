@@ -121,6 +121,8 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         return None if made is None else start_span(given, gives_up, made)  # again: the rule is the old plan's, too
     context_made = metrics = None
     if is_asked:
+        if gives_up and rule <= ASK:
+            given = _with_own_attributes(given)
         asked = _ask(plan, given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
@@ -132,6 +134,13 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
     identity.trace, identity.drawn, identity.made_context = trace_id, drawn, context_made
     identity.trace_flags, identity.trace_state = flags, state
     return identity if rule == DROP else _start_span(identity, plan, given, attributes, late, parent, metrics)
+
+
+def _with_own_attributes(given: _Given) -> _Given:
+    """The arguments with a copy of the attributes, which many calls of a wrapper have: a sampler may add to them."""
+    tracer, name, context, kind, attributes, links, start, record_exception, set_status = given
+    own = None if attributes is None else {**attributes}
+    return tracer, name, context, kind, own, links, start, record_exception, set_status
 
 
 def _make_late(given: _Given, late: plans.LazyAttributes) -> _Given:

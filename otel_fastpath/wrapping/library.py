@@ -38,8 +38,8 @@ class Rival:
     Attributes:
         name: Its name in the status, e.g. "stock".
         target: "module:Class" of its instrumentor, a `BaseInstrumentor`.
-        emulated: PEP 508 requirement: the releases that our wrapper replaces, emitting the same telemetry. It defers to
-            all others; empty: to every release.
+        emulated: PEP 508 requirements, of every distribution whose code our wrapper stands for: the releases that it
+            replaces, emitting the same telemetry. It defers to all others; empty: to every release.
         given_keywords: Returns the keyword arguments that its instrumentor was given, if it instrumented before ours.
         beyond: Patches, by name or pattern, for what it does not instrument: they are off if our wrapper replaces it
             and must emit nothing more than it.
@@ -51,7 +51,7 @@ class Rival:
 
     name: str
     target: str
-    emulated: str = ""
+    emulated: tuple[str, ...] = ()
     given_keywords: Callable[[Any], dict[str, Any]] = lambda _instrumentor: {}
     beyond: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
@@ -250,8 +250,10 @@ class Wrapper:
     def _emulates(self, rival: Rival) -> bool:
         if not rival.emulated:
             return False
+        installed = Distributions(interpreter.installed)
         try:
-            Distributions(interpreter.installed).check(rival.emulated, any_version=False)
+            for each in rival.emulated:
+                installed.check(each, any_version=False)
         except UnmetError:
             return False
         return True

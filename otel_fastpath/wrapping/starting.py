@@ -87,7 +87,7 @@ def emit(tracer: Any, kind: Any, name: Any, attributes: Any, status: Any) -> boo
         if span is True:
             return True
         if span is NotImplemented:
-            span = tracer.start_span(name, None, kind, attributes)
+            span = _start_by_others(tracer, kind, name, attributes, None)
     else:
         span = start_if_kept(tracer, kind, name, attributes, None)
     if span is None:
@@ -157,7 +157,12 @@ def start_if_kept(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: 
                 return span
     elif _has_no_sdk(tracer):
         return None
-    return tracer.start_span(name, None, kind, attributes, (), start_ns)
+    return _start_by_others(tracer, kind, name, attributes, start_ns)
+
+
+def _start_by_others(tracer: Any, kind: Any, name: Any, attributes: Any, start_ns: Any) -> Any:
+    """Start a span with a method that may be other code's: it may add to the attributes, which many calls have."""
+    return tracer.start_span(name, None, kind, None if attributes is None else {**attributes}, (), start_ns)
 
 
 def metered(has_meter: Any, series: Any) -> Any:

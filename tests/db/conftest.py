@@ -232,7 +232,8 @@ def emulated():
     def check(library):
         (rival,) = library.rivals
         try:
-            Distributions(interpreter.installed).check(rival.emulated, any_version=False)
+            for each in rival.emulated:
+                Distributions(interpreter.installed).check(each, any_version=False)
         except UnmetError as error:
             pytest.skip(f"ours stands back: {error}")
 

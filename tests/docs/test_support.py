@@ -69,7 +69,7 @@ def test_the_releases_are_those_that_are_required():
 
 def test_the_replaced_releases_are_those_of_the_wrappers():
     """Of each stock instrumentation, in the table."""
-    emulated = [rival.emulated for wrapper in LIBRARIES.wrappers for rival in wrapper.rivals if rival.emulated]
+    emulated = [each for wrapper in LIBRARIES.wrappers for rival in wrapper.rivals for each in rival.emulated]
 
     assert len(emulated) >= 4
     for requirement in emulated:

@@ -7,9 +7,12 @@ import gc
 import importlib
 import logging
 import random
+import re
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import metadata
 
 from functions import Recorder
 from mutating import Mutation, note_users
@@ -25,7 +28,7 @@ from otel_fastpath.tools.prove.span_programs import span_programs
 
 CORES = ("c", "py")
 WAYS = ("before", "after", "source")
-KINDS = ("result", "call")
+KINDS = ("result", "effect", "call")
 # How many there are of each library: one for each way of setting instrumentations up.
 _PROGRAMS = 6
 # How many programs that execute a function are run with it changed, of signals and of libraries.
@@ -69,7 +72,7 @@ class Row:
         way: See `Mutation`.
         kind: Likewise.
         core: The core.
-        outcome: "followed", "stood back", "no effect", "breaks stock" or "silent".
+        outcome: "followed", "stood back", "by version", "no effect", "breaks stock" or "silent".
         program: The first program that shows a difference.
         difference: What it shows.
         faults: How many errors of this package were absorbed.
@@ -104,6 +107,7 @@ class Checker:
         self._signals = {each.name for each in signals}
         self.programs = {each.name: each for each in (*signals, *library_programs(0, _PROGRAMS))}
         self._parents = {}
+        self._by_version = {each.library.name: _replaced_packages(each.library) for each in LIBRARIES.wrappers}
         # Whatever is imported late is imported now, and of this package only that.
         for name in in_child(self._imported, LONG_S):
             importlib.import_module(name)
@@ -161,19 +165,28 @@ class Checker:
         gc.collect()
         gc.freeze()
 
-    def programs_for(self, function):
+    def programs_for(self, function, way):
         """Those of the programs that execute a function which are run."""
         draw = random.Random(function.place)  # noqa: S311  # it is to repeat, not to be unguessable
         signals = [name for name in function.programs if name in self._signals]
         libraries = [name for name in function.programs if name not in self._signals]
+        if way == "source":
+            libraries = [name for name in libraries if not self._is_by_version(name, function)]
         return [
             *draw.sample(signals, min(len(signals), _SIGNAL_PROGRAMS)),
             *draw.sample(libraries, min(len(libraries), _LIBRARY_PROGRAMS)),
         ]
 
+    def _is_by_version(self, name, function):
+        """Whether our wrapper of the library stands for the function in the releases that it names, and in no others."""
+        packages = self._by_version.get(name.rpartition(" ")[0].lower(), ())
+        return any(function.place.startswith((f"{each}.", f"{each}:")) for each in packages)
+
     def check(self, function, way, kind, cores):
         """Change a function in one way; a row for each core."""
-        names = self.programs_for(function)
+        names = self.programs_for(function, way)
+        if not names:
+            return [Row(function.place, way, kind, core, "by version") for core in cores]
         mutation = Mutation(function.place, way, kind)
         stock = self._seen(mutation, names, function, None)
         if stock is None:
@@ -260,6 +273,15 @@ class Checker:
             seen.status = [row.reason for row in FastpathInstrumentor().status() if row.reason]
             seen.faults = sum(faults.counts().values())
         return seen
+
+
+def _replaced_packages(library):
+    """The packages of stock that our wrapper of a library replaces in some releases only, and those that these pin."""
+    names = {re.match(r"[\w-]+", each)[0] for rival in library.rivals for each in rival.emulated}
+    with suppress(metadata.PackageNotFoundError):
+        pinned = [each for name in names for each in metadata.requires(name) or () if "==" in each and ";" not in each]
+        names |= {re.match(r"[\w-]+", each)[0] for each in pinned}
+    return sorted(name.replace("-", ".") for name in names)
 
 
 def difference(stock, fastpath):

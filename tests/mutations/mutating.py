@@ -18,6 +18,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 from functions import function_in, modules
+from opentelemetry import trace
 
 KEY = "mutated.key"
 MARK = "~"
@@ -89,7 +90,7 @@ class Mutation:
     Attributes:
         place: The function.
         way: "before", "after" or "source".
-        kind: "result" or "call".
+        kind: "result", "effect" or "call".
         calls: How many times it was called.
     """
 
@@ -98,9 +99,16 @@ class Mutation:
     kind: str
     calls: int = 0
 
-    def counted(self, value=None):
-        """Count a call."""
+    def counted(self, value, arguments):
+        """Count a call, whose arguments are a dict; return the value."""
         self.calls += 1
+        if self.kind == "effect":
+            for each in (*arguments.values(), trace.get_current_span()):
+                # What is no span may answer for any attribute.
+                if isinstance(each, trace.Span) and each.is_recording():
+                    each.set_attribute(KEY, "yes")
+                elif type(each) is dict and all(isinstance(name, str) for name in each):
+                    each[KEY] = "yes"
         return value
 
     def result(self, value):
@@ -129,11 +137,11 @@ class Mutation:
 
     def _wrapped(self, function):
         def mutated(*args, **kwargs):
-            self.counted()
+            self.counted(None, dict(enumerate(args), **kwargs))
             return self.result(function(*args, **kwargs))
 
         async def mutated_later(*args, **kwargs):
-            self.counted()
+            self.counted(None, dict(enumerate(args), **kwargs))
             return self.result(await function(*args, **kwargs))
 
         made = mutated_later if inspect.iscoroutinefunction(function) else mutated
@@ -208,9 +216,9 @@ def change_source(function, mutation):
     first = first_place(node.body)
     places = [(each, f"{_NAME}.result((", "))") for each in visitor.found if mutation.kind == "result"]
     if isinstance(first, ast.stmt):
-        places.append((first, f"{_NAME}.counted(); ", ""))
+        places.append((first, f"{_NAME}.counted(None, locals()); ", ""))
     else:
-        places.append((first, f"{_NAME}.counted((", "))"))
+        places.append((first, f"{_NAME}.counted((", "), locals())"))
     # From the end on, so that what is before stays where it is; of two at one place, the outer one last.
     for each, before, after in sorted(places, key=lambda place: (place[0].lineno, place[0].col_offset), reverse=True):
         _inserted(lines, each, before, after)

@@ -28,7 +28,7 @@ from checking import CORES, KINDS, WAYS, Checker, Row, quiet  # noqa: E402
 OUTPUT = ROOT / "build/mutations"
 # What is known to be silent: the way, the kind and the place of each on a line, below a line that says why.
 KNOWN = Path(__file__).with_name("silent.txt")
-OUTCOMES = ("followed", "stood back", "no effect", "breaks stock", "silent")
+OUTCOMES = ("followed", "stood back", "by version", "no effect", "breaks stock", "silent")
 
 
 def main(arguments=None):
@@ -75,7 +75,7 @@ def _chosen(functions, options):
         for kind in options.kind
         # Only its source can be changed.
         if (way == "source" or function.outermost == function.place)
-        if kind == "call" or function.returned - {"NoneType"}
+        if kind != "result" or function.returned - {"NoneType"}
     ]
     # What takes long stands together: in turn, the processes are ready at the same time.
     random.Random(0).shuffle(jobs)  # noqa: S311  # it is to repeat, not to be unguessable
@@ -149,7 +149,7 @@ def _options(arguments):
     parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="functions whose places contain it")
     parser.add_argument("--core", nargs="+", choices=CORES, default=CORES)
     parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS)
-    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS[:1])
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS[:2])
     parser.add_argument(
         "--part", action="append", metavar="K/N", help="every N-th mutation, from the K-th on (from 0); several add up"
     )

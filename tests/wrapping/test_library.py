@@ -88,11 +88,18 @@ class World:
         return sys.modules["subject_library"].call()
 
 
-@pytest.fixture(params=["pytest", "pytest<1"], ids=["emulated", "another release"])
+RELEASES = {
+    "emulated": ("pytest", "packaging"),
+    "another release": ("pytest<1",),
+    "another release of what it uses": ("pytest", "packaging<1"),
+}
+
+
+@pytest.fixture(params=RELEASES)
 def world(modules, request):
-    """One whose rival's telemetry ours can emit, and one whose rival is of another release."""
-    made = World(modules, request.param)
-    made.is_emulated = request.param == "pytest"
+    """One whose rival's telemetry ours can emit, and others whose rival, or what it uses, is of another release."""
+    made = World(modules, RELEASES[request.param])
+    made.is_emulated = request.param == "emulated"
     yield made
     made.wrapper.uninstall()
 

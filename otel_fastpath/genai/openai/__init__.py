@@ -105,7 +105,7 @@ LIBRARY: Final = Library(
         Rival(
             "stock",
             f"{_STOCK_MODULE}:OpenAIInstrumentor",
-            f"{STOCK}>=1.3b0,<1.4",
+            (f"{STOCK}>=1.3b0,<1.4", "opentelemetry-util-genai>=1.3b0,<1.4"),
             stock_arguments.given_keywords,
             beyond=("openai.socket.*",),
         ),

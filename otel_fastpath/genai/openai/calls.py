@@ -301,7 +301,7 @@ def begin(
                 call.span = INVALID_SPAN
                 if not listens:
                     return False
-                call.span = calls.tracer.start_span(target.name, None, calls.kind, start)
+                call.span = calls.tracer.start_span(target.name, None, calls.kind, {**start})
         _open(call, calls, target, context, outer, measures, listens)
     except Exception as fault:
         faults.absorb_any("the beginning of an OpenAI call", fault)

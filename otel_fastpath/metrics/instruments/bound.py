@@ -90,8 +90,9 @@ def _record(bound: Bound, amount: float, context: Context | None) -> bool:
 
 
 def _record_as_stock(bound: Bound, original: Any, amount: float, context: Context | None) -> None:
-    """Record the amount with the instrument's own method."""
-    original(amount, bound._attributes, context)
+    """Record the amount with the instrument's own method, which other code may have wrapped to add attributes."""
+    attributes = bound._attributes
+    original(amount, None if attributes is None else {**attributes}, context)
     try:
         _look_again(bound)
     except Exception as error:

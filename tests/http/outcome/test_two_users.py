@@ -101,6 +101,18 @@ def test_two_users(instrumentor, core, server, name):
     holds()
 
 
+@pytest.mark.parametrize("door", users.DOORS)
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_the_sdk_is_given_is_the_calls_own(instrumentor, core, server, name, door):
+    """An application's code may add to the attributes that a sampler, a tracer or an instrument is given."""
+    turn = users.Turn()
+    instrumentor.instrument(core=core, disabled="exceptions")
+    run = _called(name, server, turn, users.TURNS * 2)
+
+    with users.added(turn, door):
+        assert users.mixed(users.telemetry(run, {})) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("is_before", [True, False], ids=["before", "after"])
 @pytest.mark.parametrize("name", HOSTS)

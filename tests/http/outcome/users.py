@@ -11,11 +11,12 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from opentelemetry import context
-from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider, UpDownCounter
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import Span, Tracer, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ParentBased
 
 NAMES = ("ann", "bob", "eve")
 _PORT = re.compile(r"\b\d{5}\b")
@@ -81,6 +82,45 @@ class Turn:
     def details(self, scope):
         """The name and the attributes of a span, both with the user."""
         return f"{scope.get('method')} of {self.user}", {KEY: self.user}
+
+
+# What an application may put its own code around, and what is given attributes.
+DOORS = {
+    "sampler": ((ParentBased, "should_sample"),),
+    "tracer": ((Tracer, "start_span"),),
+    "span": ((Span, "set_attributes"), (Span, "add_event")),
+    "instruments": ((Histogram, "record"), (Counter, "add"), (UpDownCounter, "add")),
+}
+# Who calls in turn: the first one, who also connects, adds nothing.
+TURNS = ("", "ann", "bob")
+
+
+@contextmanager
+def added(turn, door):
+    """The application's code around functions of the SDK: it adds whoever calls to the attributes that they are given."""
+
+    def adding(function):
+        @functools.wraps(function)
+        def added_to(*args, **kwargs):
+            for each in (*args, *kwargs.values()):
+                if type(each) is dict and turn.user:
+                    each[f"{KEY}.{turn.user}"] = turn.user
+            return function(*args, **kwargs)
+
+        return added_to
+
+    with ExitStack() as stack:
+        for owner, name in DOORS[door]:
+            stack.enter_context(mock.patch.object(owner, name, adding(getattr(owner, name))))
+        yield
+
+
+def mixed(shown):
+    """The spans and points that have another one's name; the numbers of names, if those of two users differ."""
+    _, spans, points = json.loads(shown)
+    named = [[key for key, _ in each if key.startswith(f"{KEY}.")] for each in (item[-2] for item in (*spans, *points))]
+    counts = [sum(f"{KEY}.{user}" in each for each in named) for user in TURNS[1:]]
+    return [each for each in named if len(each) > 1] + ([counts] if counts[0] != counts[1] else [])
 
 
 @contextmanager

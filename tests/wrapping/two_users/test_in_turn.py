@@ -143,6 +143,17 @@ def test_two_users(instrumentor, core, host):
     holds()
 
 
+@pytest.mark.parametrize("door", users.DOORS)
+def test_what_the_sdk_is_given_is_the_calls_own(instrumentor, core, host, door):
+    """An application's code may add to the attributes that a sampler, a tracer or an instrument is given."""
+    turn = users.Turn()
+    instrumentor.instrument(core=core, disabled="exceptions")
+    run = _run(host, turn, users.TURNS * 2, places=[], is_open=False, when="never")
+
+    with users.added(turn, door):
+        assert users.mixed(users.telemetry(run, {})) == []
+
+
 def test_the_functions_are_looked_at_once(instrumentor, core, host, monkeypatch):
     """As long as nobody replaces another one, calls do not look for them again: that costs milliseconds."""
     looks = []
