@@ -12,6 +12,7 @@ from otel_fastpath.http.stock_sources import SHARED, imported, requires, sources
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import SkipError
+from otel_fastpath.trace.stock_sources import sources as core_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,9 @@ def client_patch(
         why=why,
         make=make,
         requires=requires(name.partition(".")[0].replace("_", "-")),
-        sources=sources(target, *SHARED, *further) | imported(target.partition(":")[0], *helpers),
+        sources=sources(target, *SHARED, *further)
+        | imported(target.partition(":")[0], *helpers)
+        | core_sources("opentelemetry.baggage:get_all"),
         stock=client_stock(stock or target),
         decorators=frozenset({"contextlib"}) if further else frozenset(),
         diversions=diversions,

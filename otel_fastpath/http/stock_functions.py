@@ -78,7 +78,7 @@ _SERVERS: Final = {
 STOCK: Final = {
     **{
         name: Stock(
-            target, KNOWN, sources(*methods, *EXCLUDING, SANITIZING), apart=(COLLECTING[name.partition(".")[0]],)
+            target, KNOWN, sources(*methods, *EXCLUDING, *SANITIZING), apart=(COLLECTING[name.partition(".")[0]],)
         )
         for name, (target, *methods) in _SERVERS.items()
     },

@@ -10,7 +10,7 @@ from otel_fastpath.patching.sources.known import Known
 _UTIL: Final = "opentelemetry.util.http"
 EXCLUDING: Final = (f"{_UTIL}:ExcludeList.__init__", f"{_UTIL}:ExcludeList.url_disabled")
 # What stock's servers call for the headers of a request and a response, even if none is captured.
-SANITIZING: Final = f"{_UTIL}:SanitizeValue.sanitize_header_values"
+SANITIZING: Final = (f"{_UTIL}:SanitizeValue.__init__", f"{_UTIL}:SanitizeValue.sanitize_header_values")
 # What the hooks of all clients depend on, beside the functions that run for each call.
 SHARED: Final = (
     *("opentelemetry.instrumentation.utils:is_http_instrumentation_enabled", f"{_UTIL}:redact_url"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MODULE: Final = "opentelemetry.instrumentation.logging"
 _TARGET: Final = f"{_MODULE}:LoggingInstrumentor._instrument"
+_READ: Final = ("SpanContext.span_id", "SpanContext.trace_flags", "SpanContext.trace_id", "TraceFlags.sampled")
 _FACTORY: Final = "LoggingInstrumentor._instrument.<locals>.record_factory"
 # Our factories, and the ones of stock's that they replaced.
 _replaced: Final[list[tuple[Any, Any]]] = []
@@ -70,7 +71,7 @@ PATCHES: Final = (
         why="Writing the trace ids into a record takes 20,800 instructions in a span; here a fifth of that.",
         make=_make,
         requires=(*API, "opentelemetry-instrumentation-logging>=0.61b0,<1"),
-        sources=sources(f"{_TARGET}.<locals>.record_factory"),
+        sources=sources(f"{_TARGET}.<locals>.record_factory", *(f"opentelemetry.trace.span:{name}" for name in _READ)),
         undo=_give_back,
         budgets=("logging, trace ids in a record",),
     ),

@@ -58,7 +58,9 @@ def _bind(part: str, name: str) -> Callable[[Any, Config], Any]:
 def _of_handler(name: str, module: str, defined_in: str, requires: tuple[str, ...]) -> tuple[Patch, Patch]:
     """The patches of a handler class."""
     methods = ("emit", "_translate", "_get_attributes")
-    known = sources(*(f"{defined_in}:LoggingHandler.{method}" for method in methods)) | _RECORD_RESTS_ON
+    own = sources(*(f"{defined_in}:LoggingHandler.{method}" for method in methods))
+    severity = sources_if_any(f"{_SDK}:std_to_otel") if defined_in == _SDK else {}
+    known = own | severity | _RECORD_RESTS_ON
     emit = Patch(
         name=f"logs.{name}_emit",
         target=f"{module}:LoggingHandler.emit",

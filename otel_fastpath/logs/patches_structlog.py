@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.logs.set_up import set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.stock_sources import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources, sources_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,8 @@ PATCHES: Final = (
         make=_make,
         requires=(*SDK, "opentelemetry-instrumentation-structlog>=0.65b0,<1"),
         undo=_forget_loggers,
-        sources=sources(_TARGET, *(f"{_MODULE}:StructlogProcessor.{method}" for method in _METHODS)),
+        sources=sources(_TARGET, *(f"{_MODULE}:StructlogProcessor.{method}" for method in _METHODS))
+        | sources_if_any(f"{_MODULE}:_parse_structlog_timestamp"),
         budgets=("structlog, 3 keys",),
     ),
 )

@@ -17,7 +17,7 @@ from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources
 from otel_fastpath.patching.swap import Swap
-from otel_fastpath.trace.stock_sources import SDK, sources
+from otel_fastpath.trace.stock_sources import SDK, sources, sources_if_any
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -115,7 +115,7 @@ def _patch(kind: str, budget: str, why: str) -> Patch:
         why=why,
         make=functools.partial(_make, kind),
         requires=SDK,
-        sources=sources(*_RESTS_ON),
+        sources=sources(*_RESTS_ON) | sources_if_any(f"{_MODULE}:_ProxyMeterConfig.is_enabled"),
         parts=sources(_target(kind), *FINDING),
         undo=_forget_recorders,
         budgets=(budget,),

@@ -92,6 +92,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
         f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.aggregate",
         f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation._get_empty_bucket_counts",
     ),
+    _aggregations._DropAggregation: (f"{_MODULE}.aggregation:_DropAggregation.aggregate",),
     **{kind: (f"{_MODULE}.exemplar.exemplar_filter:{kind.__name__}.should_sample",) for kind in _FILTERS},
     **{
         kind: (
@@ -291,7 +292,7 @@ class InstrumentPlanner:
             if aggregation is None:
                 # For example, because of a cardinality limit.
                 return None
-            if type(aggregation) is _aggregations._DropAggregation:
+            if type(aggregation) is _aggregations._DropAggregation and type(aggregation) not in self._unknown:
                 continue
             if not _is_stock(aggregation, *_KINDS):
                 recorder.is_refused = True

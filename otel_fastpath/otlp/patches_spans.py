@@ -40,6 +40,7 @@ _READ_OF: Final = {
     ),
     "opentelemetry.sdk.trace:EventBase": ("name", "timestamp"),
     "opentelemetry.sdk.trace:Event": ("attributes", "dropped_attributes"),
+    "opentelemetry.sdk.util:BoundedList": ("__iter__", "__len__"),
     "opentelemetry.trace:_LinkBase": ("context",),
     "opentelemetry.trace:Link": ("attributes", "dropped_attributes"),
     "opentelemetry.trace.span:SpanContext": ("is_remote", "span_id", "trace_id", "trace_state"),

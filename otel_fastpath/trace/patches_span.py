@@ -108,6 +108,8 @@ PATCHES: Final = (
         lambda: hot.trace_spans_events.bind_add_event,
         "Three containers and a lock for each event; here a dict and a list.",
         "add_event, 3 attributes",
+        f"{_MODULE}:Event.__init__",
+        f"{_MODULE}:EventBase.__init__",
     ),
     _patch(
         ":Span.record_exception",

@@ -18,7 +18,15 @@ from otel_fastpath.patching.sources.guard import check_sources
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
-from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS, SDK, frame_at_yield, sources, start_by_keyword
+from otel_fastpath.trace.stock_sources import (
+    CONTEXT_MANAGERS,
+    SCOPE,
+    SDK,
+    frame_at_yield,
+    sources,
+    sources_if_any,
+    start_by_keyword,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,21 +40,30 @@ _START_SPAN_RESTS_ON: Final = (
     f"{_MODULE}:ReadableSpan.__init__",
     # Spans have attributes of their own in the place of these properties.
     f"{_MODULE}:ReadableSpan.attributes",
+    f"{_MODULE}:ReadableSpan.context",
     f"{_MODULE}:ReadableSpan.dropped_attributes",
     f"{_MODULE}:ReadableSpan.dropped_events",
     f"{_MODULE}:ReadableSpan.dropped_links",
     f"{_MODULE}:ReadableSpan.end_time",
     f"{_MODULE}:ReadableSpan.events",
+    f"{_MODULE}:ReadableSpan.get_span_context",
     f"{_MODULE}:ReadableSpan.kind",
     f"{_MODULE}:ReadableSpan.links",
     f"{_MODULE}:ReadableSpan.start_time",
     f"{_MODULE}:Span.__new__",
     f"{_MODULE}:Span.__init__",
+    f"{_MODULE}:Span._new_events",
     f"{_MODULE}:Span._new_links",
     f"{_MODULE}:Span.start",
     f"{_MODULE}.sampling:Decision.is_recording",
     f"{_MODULE}.sampling:Decision.is_sampled",
+    f"{_MODULE}.sampling:SamplingResult.__init__",
+    f"{_MODULE}.sampling:TraceIdRatioBased.bound",
     f"{_MODULE}.sampling:_get_parent_trace_state",
+    "opentelemetry.sdk.util:BoundedList.__init__",
+    "opentelemetry.sdk.util:BoundedList.__iter__",
+    "opentelemetry.sdk.util:BoundedList.__len__",
+    "opentelemetry.trace.span:NonRecordingSpan.end",
     "opentelemetry.trace.span:SpanContext.__new__",
     "opentelemetry.trace.span:SpanContext.is_remote",
     "opentelemetry.trace.span:SpanContext.is_valid",
@@ -55,10 +72,17 @@ _START_SPAN_RESTS_ON: Final = (
     "opentelemetry.trace.span:SpanContext.trace_id",
     "opentelemetry.trace.span:SpanContext.trace_state",
     "opentelemetry.trace.span:TraceFlags.sampled",
+    "opentelemetry.trace.span:TraceState.__len__",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.attach",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.get_current",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.detach",
+    "opentelemetry.attributes:BoundedAttributes.__len__",
     "opentelemetry.attributes:BoundedAttributes.__setitem__",
+)
+_START_SPAN_MAY_HAVE: Final = (
+    f"{_MODULE}._tracer_metrics:NoOpTracerMetrics.start_span",
+    f"{_MODULE}._tracer_metrics:noop",
+    "opentelemetry.trace.span:TraceFlags.random_trace_id",
 )
 # The functions that replaced Tracer.start_span in this process.
 _starters: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -147,7 +171,7 @@ PATCHES: Final = (
         why="Starting and ending a span takes 105,000 instructions; here one object and one flat function.",
         make=_make_start_span,
         requires=SDK,
-        sources=sources(*_START_SPAN_RESTS_ON),
+        sources=sources(*_START_SPAN_RESTS_ON) | sources_if_any(*_START_SPAN_MAY_HAVE),
         parts=sources(*_START_SPAN_PARTS),
         undo=_forget_plans,
         budgets=("start_span",),
@@ -158,7 +182,7 @@ PATCHES: Final = (
         why="Two nested generator context managers cost 37,000 instructions a span; here one class.",
         make=_make_start_as_current_span,
         requires=SDK,
-        sources=sources(f"{_MODULE}:Tracer.start_as_current_span", "opentelemetry.trace:use_span"),
+        sources=sources(f"{_MODULE}:Tracer.start_as_current_span", "opentelemetry.trace:use_span", *SCOPE),
         decorators=CONTEXT_MANAGERS,
         budgets=("start_as_current_span",),
     ),

@@ -18,6 +18,7 @@ from functions import Recorder
 from mutating import Mutation, note_users
 from processes import LONG_S, Parent, in_child
 
+from otel_fastpath.features import LIBRARIES
 from otel_fastpath.instrumentor import FastpathInstrumentor
 from otel_fastpath.patching import faults
 from otel_fastpath.tools.prove.library_programs import library_programs
@@ -107,7 +108,7 @@ class Checker:
         self._signals = {each.name for each in signals}
         self.programs = {each.name: each for each in (*signals, *library_programs(0, _PROGRAMS))}
         self._parents = {}
-        self._by_version = {each.library.name: _replaced_packages(each.library) for each in LIBRARIES.wrappers}
+        self._by_version = {each.name: _replaced_packages(each) for each in LIBRARIES.wrappers}
         # Whatever is imported late is imported now, and of this package only that.
         for name in in_child(self._imported, LONG_S):
             importlib.import_module(name)
@@ -165,26 +166,30 @@ class Checker:
         gc.collect()
         gc.freeze()
 
-    def programs_for(self, function, way):
+    def programs_for(self, function, way, kind):
         """Those of the programs that execute a function which are run."""
         draw = random.Random(function.place)  # noqa: S311  # it is to repeat, not to be unguessable
         signals = [name for name in function.programs if name in self._signals]
         libraries = [name for name in function.programs if name not in self._signals]
         if way == "source":
-            libraries = [name for name in libraries if not self._is_by_version(name, function)]
+            libraries = [name for name in libraries if not self._is_by_version(name, function, kind)]
         return [
             *draw.sample(signals, min(len(signals), _SIGNAL_PROGRAMS)),
             *draw.sample(libraries, min(len(libraries), _LIBRARY_PROGRAMS)),
         ]
 
-    def _is_by_version(self, name, function):
-        """Whether our wrapper of the library stands for the function in the releases that it names, and in no others."""
+    def _is_by_version(self, name, function, kind):
+        """Whether our wrapper of the library stands for the function in the releases that it names, and in no others.
+
+        Another span is the current one in such a wrapper, wherever it calls the SDK.
+        """
         packages = self._by_version.get(name.rpartition(" ")[0].lower(), ())
-        return any(function.place.startswith((f"{each}.", f"{each}:")) for each in packages)
+        is_replaced = any(function.place.startswith((f"{each}.", f"{each}:")) for each in packages)
+        return is_replaced or (kind == "effect" and bool(packages))
 
     def check(self, function, way, kind, cores):
         """Change a function in one way; a row for each core."""
-        names = self.programs_for(function, way)
+        names = self.programs_for(function, way, kind)
         if not names:
             return [Row(function.place, way, kind, core, "by version") for core in cores]
         mutation = Mutation(function.place, way, kind)

@@ -20,12 +20,16 @@ from types import CodeType, FunctionType
 from functions import function_in, modules
 from opentelemetry import trace
 
+from otel_fastpath.db.stand_ins import CollectedAttributes
+
 KEY = "mutated.key"
 MARK = "~"
 # More than this is a time in nanoseconds, or an id.
 _LARGE = 10**17
 _LARGER_BY = 10**15
 _NAME = "_mutated"
+# Whose functions are given the dicts of an application.
+_GIVEN_DICTS = tuple(f"opentelemetry.{name}" for name in ("sdk", "metrics", "trace", "_logs", "attributes", "context"))
 # The functions that have a code, for the code of each function that is defined in another one.
 USERS = defaultdict(list)
 
@@ -104,10 +108,13 @@ class Mutation:
         self.calls += 1
         if self.kind == "effect":
             for each in (*arguments.values(), trace.get_current_span()):
-                # What is no span may answer for any attribute.
+                # What is no span may answer for any attribute; this package collects in objects of its own.
                 if isinstance(each, trace.Span) and each.is_recording():
                     each.set_attribute(KEY, "yes")
-                elif type(each) is dict and all(isinstance(name, str) for name in each):
+                elif isinstance(each, CollectedAttributes):
+                    each[KEY] = "yes"
+                elif type(each) is dict and not self.place.startswith(_GIVEN_DICTS):
+                    # An instrumentation collects in it.
                     each[KEY] = "yes"
         return value
 

@@ -50,6 +50,8 @@ def _make_comment(original: Any, _settings: Config) -> Any:
     return added
 
 
+# What is called once for a text, or not at all.
+_KEPT: Final = ("traced_execution", "get_operation_name", "get_statement", "_populate_span")
 # In this order: the second one's replacement calls the first one's.
 PATCHES: Final = (
     Patch(
@@ -58,7 +60,8 @@ PATCHES: Final = (
         why="The attributes of a query of any other driver are made anew; here they are made once for each text.",
         make=_make_query,
         requires=("opentelemetry-instrumentation-dbapi>=0.61b0",),
-        sources=KNOWN.sources(f"{TRACER}.traced_execution", f"{TRACER}.get_operation_name"),
+        sources=KNOWN.sources(*(f"{TRACER}.{name}" for name in _KEPT))
+        | KNOWN.sources_if_any(f"{TRACER}._record_metrics", f"{TRACER}._get_metric_attributes"),
         stock=STOCK,
         budgets=("dbapi, execute of another driver",),
     ),

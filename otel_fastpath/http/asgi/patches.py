@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.http.instrumenting import forget_plans
 from otel_fastpath.http.stock_functions import STOCK
-from otel_fastpath.http.stock_sources import imported, requires, sources
+from otel_fastpath.http.stock_sources import KNOWN, imported, requires, sources
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.wrapping import tracers
@@ -113,7 +113,7 @@ PATCHES: Final = (
         make=_make_fastapi_route,
         undo=_forget_tables,
         requires=requires("fastapi"),
-        sources=sources(f"{_FASTAPI}:_get_route_details"),
+        sources=sources(f"{_FASTAPI}:_get_route_details") | KNOWN.sources_if_any(f"{_FASTAPI}:_flatten_routes"),
         budgets=("FastAPI request",),
     ),
     Patch(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.stock_sources import API, CONTEXT_MANAGERS, frame_at_yield, sources, start_by_keyword
+from otel_fastpath.trace.stock_sources import API, CONTEXT_MANAGERS, SCOPE, frame_at_yield, sources, start_by_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any],
         why=why,
         make=make,
         requires=API,
-        sources=sources(f"{_MODULE}:{target}"),
+        sources=sources(f"{_MODULE}:{target}", *SCOPE),
         decorators=CONTEXT_MANAGERS,
         budgets=(budget,),
     )

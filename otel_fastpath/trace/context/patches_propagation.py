@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MODULE: Final = "opentelemetry.trace.propagation.tracecontext"
 _CONTEXT: Final = "opentelemetry.trace.span:SpanContext.__new__"
+_STATE: Final = "opentelemetry.trace.span:TraceState.__len__"
 _EXTRACT: Final = f"{_MODULE}:TraceContextTextMapPropagator.extract"
 _INJECT: Final = f"{_MODULE}:TraceContextTextMapPropagator.inject"
 
@@ -62,7 +63,7 @@ PATCHES: Final = (
         why="Writing a traceparent header takes 19,000 instructions; here two conversions.",
         make=_make_inject,
         requires=API,
-        sources=sources(_INJECT, "opentelemetry.propagators.textmap:DefaultSetter.set", _CONTEXT),
+        sources=sources(_INJECT, "opentelemetry.propagators.textmap:DefaultSetter.set", _CONTEXT, _STATE),
         budgets=("TraceContext inject",),
     ),
 )
