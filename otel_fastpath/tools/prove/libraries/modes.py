@@ -63,10 +63,12 @@ def around(run: ProgramRun, telemetry: KeptTelemetry) -> Iterator[None]:
         yield
 
 
-def hooks(run: ProgramRun, names: Sequence[str]) -> dict[str, Any]:
-    """Hooks with these names that set an attribute, with every second mode."""
+def hooks(run: ProgramRun, names: Sequence[str], *, may_fail: bool = False) -> dict[str, Any]:
+    """Hooks with these names that set an attribute, with every second mode; every second of them may fail."""
     if run.seed % 2 == 0:
         return {}
+    if may_fail and run.seed % 4 == 3:  # noqa: PLR2004  # every second of them
+        return dict.fromkeys(names, _failing_hook)
     return {name: _async_hook if name.startswith("async_") else _hook for name in names}
 
 
@@ -74,6 +76,11 @@ def _hook(span: Any, *args: Any) -> None:
     if span is not None and span.is_recording():
         span.set_attribute("hooked", "yes")
         span.set_attribute("arguments", [type(each).__name__ for each in args])
+
+
+def _failing_hook(span: Any, *args: Any) -> None:
+    _hook(span, *args)
+    raise LookupError("a hook that fails")
 
 
 async def _async_hook(span: Any, *_args: Any) -> None:
