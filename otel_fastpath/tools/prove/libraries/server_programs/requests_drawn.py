@@ -25,11 +25,12 @@ PATHS: Final = (
     *("/items/3", "/items/4", "/items/8", "/items/9", "/status/404", "/status/500", "/status/304"),
     *("/health", "/nowhere", "/boom"),
 )
-# Of Starlette's: its answer 304 has no length, and stock records that of an earlier one: docs/differences.md.
-LONG_PATHS: Final = tuple(path for path in PATHS if path != "/status/304")
+# Starlette's answers to them have no length, and stock records that of an earlier one: docs/differences.md. Those that
+# ask for them have an application of their own each.
+ALONE: Final = ("/boom", "/status/304")
 # Without secrets, which stock does not redact everywhere: docs/differences.md.
 _QUERIES: Final = ("", "a=1", "b=2&c=", "q=%20x")
-_AGENTS: Final = ("tests", "googlebot/2.1", "alwayson", "")
+_AGENTS: Final = ("tests", "googlebot/2.1", "alwayson", "", None)
 _SPARE_HEADERS: Final = (
     ("traceparent", (_PARENT,)),
     ("tracestate", ("vendor=value",)),
@@ -79,7 +80,7 @@ def draw_request(draw: random.Random, paths: tuple[str, ...], hosts: tuple[str, 
         draw.choice(_METHODS),
         draw.choice(paths),
         draw.choice(_QUERIES),
-        (*headers, *([("user-agent", agent)] if agent else [])),
+        (*headers, *([] if agent is None else [("user-agent", agent)])),
         draw.choice(("http", "http", "https")),
         draw.choice(("1.1", "1.1", "1.0", "2")),
         draw.randrange(_ROUND) > 0,
@@ -175,10 +176,11 @@ def _ask(run: ProgramRun, telemetry: KeptTelemetry, ask: Callable[[random.Random
         return ask(run.draw)
 
 
-def call_wsgi(app: Any, request: Request) -> tuple[Any, ...]:
-    """What an application of WSGI answers."""
+def call_wsgi(app: Any, request: Request, **more: str) -> tuple[Any, ...]:
+    """What an application of WSGI answers; `more` is in the environ."""
     found: list[Any] = []
-    body: Iterable[bytes] = app(as_environ(request), lambda status, headers, *_: found.append((status, len(headers))))
+    environ = as_environ(request) | more
+    body: Iterable[bytes] = app(environ, lambda status, headers, *_: found.append((status, len(headers))))
     try:
         found.extend(body)
     finally:
