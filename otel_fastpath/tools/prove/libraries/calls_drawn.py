@@ -21,6 +21,8 @@ _CALLS: Final = 6
 _METHODS: Final = ("GET", "GET", "POST", "ODD")
 _PATHS: Final = ("/200", "/200?a=1", "/404", "/500", "/304", "/items/9")
 _HEADERS: Final = (("x-user", "ann"), ("x-secret", "hidden"), ("user-agent", "googlebot"))
+# Whatever the client is asked for.
+EXCLUDED: Final = "items/9,a=1"
 # A port at which there is no server.
 _REFUSED: Final = "http://127.0.0.1:1/"
 _RARE: Final = 6
@@ -82,6 +84,8 @@ def call_servers(
     names: Sequence[str] = HOOKS,
     *,
     is_difficult: bool = True,
+    also: Sequence[Callable[[], Any]] = (),
+    **options: Any,
 ) -> None:
     """Make drawn calls, in two halves, in one of the modes, while the library is instrumented.
 
@@ -92,16 +96,20 @@ def call_servers(
         names: The names of the hooks that the instrumentor takes.
         is_difficult: See `draw_call`; what some of stock's instrumentations record of such calls is not right:
             docs/differences.md.
+        also: Further steps of each half.
+        options: Further arguments for the instrumentor.
     """
     # It is no part of what is seen.
     url_served()
     telemetry = run.telemetry()
     with in_mode(run):
-        instrumentor.instrument(**providers(telemetry), **hooks(run, names))
+        instrumentor.instrument(**providers(telemetry), **(hooks(run, names) | options))
         try:
             for _ in run.halves():
                 for _ in range(_CALLS):
                     run.attempt(_make, run, telemetry, ask, is_difficult=is_difficult)
+                for each in also:
+                    run.attempt(each)
         finally:
             instrumentor.uninstrument()
 

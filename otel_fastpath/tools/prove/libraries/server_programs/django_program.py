@@ -75,17 +75,16 @@ def run_django(run: ProgramRun) -> None:
     telemetry = run.telemetry()
     instrumentor = DjangoInstrumentor()
     # Read from the environment, once.
-    read = {"_traced_request_attrs": _RECORDED[: run.seed % 3], "_excluded_urls": _DjangoMiddleware._excluded_urls}
+    read: Any = {"_traced_request_attrs": _RECORDED[: run.seed % 3], "_excluded_urls": _DjangoMiddleware._excluded_urls}
     urls, before = _URLS[run.seed % 2], [f"{__name__}.find_route"]
     with override_settings(ROOT_URLCONF=urls, MIDDLEWARE=before), mock.patch.multiple(_DjangoMiddleware, **read):
         with in_mode(run):
             given = providers(telemetry) | hooks(run, ("request_hook", "response_hook"), may_fail=True) | excluded(run)
             instrumentor.instrument(**given, middleware_position=run.seed % 2)
         try:
-            if run.seed % 4 > 1:
-                app, call = _in_peace(ASGIHandler()), call_asgi
-            else:
-                app, call = WSGIHandler(), call_wsgi
+            is_async = run.seed % 4 > 1
+            app: Any = _in_peace(ASGIHandler()) if is_async else WSGIHandler()
+            call: Any = call_asgi if is_async else call_wsgi
             serve(run, telemetry, lambda request: call(app, request), _PATHS)
         finally:
             instrumentor.uninstrument()
