@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from opentelemetry import context
+from opentelemetry import context, trace
 from opentelemetry.instrumentation import dbapi
 
 from otel_fastpath.tools.prove.libraries.modes import around, in_mode, providers
@@ -49,6 +49,15 @@ class _Composed:
         return self._text
 
 
+class _EndingComposed(_Composed):
+    """One that ends the current span when it is made."""
+
+    def as_string(self, connection: Any) -> str:
+        """Its text."""
+        trace.get_current_span().end()
+        return super().as_string(connection)
+
+
 # Some fail, or have no text.
 _DIFFICULT: Final[tuple[tuple[Any, ...], ...]] = (
     ("SELECT nothing FROM nowhere", ()),
@@ -58,6 +67,7 @@ _DIFFICULT: Final[tuple[tuple[Any, ...], ...]] = (
     (5, ()),
     (_Composed("SELECT 4"), ()),
     (_Composed(""), ()),
+    (_EndingComposed("SELECT 5"), ()),
 )
 
 
@@ -73,7 +83,7 @@ class _OtherCursor(sqlite3.Cursor):
     _connection = SimpleNamespace(_cmysql=SimpleNamespace(get_client_info=lambda: "8.1"))
 
 
-class _Driver(NamedTuple):
+class _NamedDriver(NamedTuple):
     """A driver: its name, its database system, its cursors, and the attributes of its connections that are recorded."""
 
     name: str = "driver"
@@ -83,11 +93,11 @@ class _Driver(NamedTuple):
 
 
 _DRIVERS: Final = (
-    _Driver(),
-    _Driver(_CONNECTOR, "mysql", _NativeCursor),
-    _Driver(_CONNECTOR, "mysql", _OtherCursor, ("database", "host")),
-    _Driver("", "other_sql", attributes=()),
-    _Driver(_CONNECTOR, "mysql"),
+    _NamedDriver(),
+    _NamedDriver(_CONNECTOR, "mysql", _NativeCursor),
+    _NamedDriver(_CONNECTOR, "mysql", _OtherCursor, ("database", "host")),
+    _NamedDriver("", "other_sql", attributes=()),
+    _NamedDriver(_CONNECTOR, "mysql"),
 )
 
 
@@ -122,7 +132,7 @@ class _Connection:
         self._connection.close()
 
 
-def _instrumented(run: ProgramRun, telemetry: KeptTelemetry, driver: _Driver) -> Any:
+def _instrumented(run: ProgramRun, telemetry: KeptTelemetry, driver: _NamedDriver) -> Any:
     """A module that is this driver."""
     module: Any = SimpleNamespace(connect=lambda: _Connection(driver.cursors), paramstyle="qmark", threadsafety=1)
     if driver.name != _CONNECTOR:
@@ -161,7 +171,7 @@ def run_dbapi(run: ProgramRun) -> None:
     with in_mode(run):
         connection = _instrumented(run, telemetry, _DRIVERS[run.seed % len(_DRIVERS)]).connect()
         # Its version is that of a package, which may not be installed.
-        run.attempt(_instrumented(run, telemetry, _Driver("MySQLdb")).connect)
+        run.attempt(_instrumented(run, telemetry, _NamedDriver("MySQLdb")).connect)
         cursor = connection.cursor()
         # With the comment that was added; the ids in it are the seed's.
         connection.listen(run.outcomes.append)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.tools.prove.program import ProgramRun
 
-_QUERIES: Final = 14
+_QUERIES: Final = 20
 _STATEMENTS: Final = (
     ("SELECT 1", ()),
     ("select name from sqlite_master where name = ?", ("ann",)),

@@ -37,13 +37,29 @@ class _LocalPool(HTTPConnectionPool):
     ConnectionCls = _LocalConnection
 
 
+class _OddConnection(_LocalConnection):
+    """One whose answers have a status that is no number."""
+
+    def getresponse(self) -> Any:
+        """The answer."""
+        answer: Any = super().getresponse()
+        answer.status = "odd"
+        return answer
+
+
+class _OddPool(HTTPConnectionPool):
+    """A pool of those."""
+
+    ConnectionCls = _OddConnection
+
+
 class _SecretPool(_LocalPool):
     """One that says that it is of HTTPS."""
 
     scheme = "https"
 
 
-def _ask_pool(pool: HTTPConnectionPool, url: str = "/200") -> tuple[int, bytes]:
+def _ask_pool(pool: HTTPConnectionPool, url: str = "/200") -> tuple[Any, bytes]:
     with pool:
         answer = pool.urlopen("GET", url, retries=False, assert_same_host=False)
         return answer.status, answer.data
@@ -71,6 +87,7 @@ def run_urllib3(run: ProgramRun) -> None:
             lambda: _ask_pool(_SecretPool("shop", 80)),
             # As a proxy is asked.
             lambda: _ask_pool(_LocalPool("proxy", 3128), "http://shop/200"),
+            lambda: _ask_pool(_OddPool("shop")),
             _ask_wrongly,
         )
         options = _OPTIONS[run.seed % len(_OPTIONS)]

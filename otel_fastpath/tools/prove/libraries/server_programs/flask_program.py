@@ -42,7 +42,7 @@ class _EndingProcessor(SpanProcessor):
             raise ValueError(span.name)
 
 
-class _OddResponse:
+class _StreamlessResponse:
     """Cannot be asked for its stream."""
 
     @property
@@ -69,7 +69,7 @@ def _view(**_arguments: Any) -> Any:
         return flask.copy_current_request_context(lambda: "item")()
     # Stock complains if the span is another's child: it detaches a context that it has not attached.
     if path.startswith("/held") and getattr(trace.get_current_span(), "kind", None) is SpanKind.SERVER:
-        request.response = _OddResponse() if path == "/held/odd" else flask.Response("item")
+        request.response = _StreamlessResponse() if path == "/held/odd" else flask.Response("item")
     return "item", status_of(path), {"X-Answer": "yes"}
 
 
