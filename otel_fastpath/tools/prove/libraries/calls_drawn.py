@@ -24,7 +24,7 @@ _HEADERS: Final = (("x-user", "ann"), ("x-secret", "hidden"), ("user-agent", "go
 # Whatever the client is asked for.
 EXCLUDED: Final = "items/9,a=1"
 # A port at which there is no server.
-_REFUSED: Final = "http://127.0.0.1:1/"
+_REFUSED: Final = "http://127.0.0.1:1"
 _RARE: Final = 6
 
 
@@ -68,13 +68,14 @@ class DrawnCall(NamedTuple):
 def draw_call(draw: random.Random, *, is_difficult: bool) -> DrawnCall:
     """A call; a difficult one may be refused, or have a password in its URL."""
     method = draw.choice(_METHODS)
-    url = f"{url_served()}{draw.choice(_PATHS)}"
+    server, path = url_served(), draw.choice(_PATHS)
     if is_difficult and draw.randrange(_RARE) == 0:
-        url = _REFUSED
+        server, path = _REFUSED, "/"
     elif is_difficult and draw.randrange(_RARE) == 0:
-        url = url.replace("http://", "http://user:password@").replace("200", "200?sig=secret")
+        # The port may have the same figures as the path.
+        server, path = server.replace("http://", "http://user:password@"), path.replace("200", "200?sig=secret")
     headers = {name: text for name, text in _HEADERS if draw.randrange(2)}
-    return DrawnCall(method, url, headers, b"abc" if method == "POST" else None)
+    return DrawnCall(method, f"{server}{path}", headers, b"abc" if method == "POST" else None)
 
 
 def call_servers(
