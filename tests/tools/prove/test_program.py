@@ -121,6 +121,8 @@ def test_there_are_programs_of_each_signal_and_library(number):
 
 
 def test_a_drawn_call_is_the_same_whatever_the_port_is(monkeypatch):
+    """The figures of a port can be those of a path."""
+
     def drawn(port):
         monkeypatch.setattr(calls_drawn, "url_served", lambda: f"http://127.0.0.1:{port}")
         calls = [calls_drawn.draw_call(random.Random(seed), is_difficult=True) for seed in range(100)]  # noqa: S311

@@ -29,8 +29,8 @@ _SOCKETS: Final = ("/socket/1000", "/socket/1006", "/socket/0", "/socket/x", "/s
 # What the server is sent instead of a complete answer, or in other messages.
 _RAW: Final = ("/raw/nothing", "/raw/gone", "/raw/begun", "/raw/file", "/raw/trailers")
 _PATHS: Final = (*PATHS, *INCLUDED, *_OPERATIONS, *_SOCKETS, *_RAW, "/refused")
-# Without those whose answers have no length, for which stock records that of an earlier one, or whose query has a secret:
-# docs/differences.md.
+# Without those whose answers have no length, for which stock records that of an earlier one, and without a query that
+# has a secret: docs/differences.md.
 _LONG_PATHS: Final = ("/items/3", "/api/items/3", "/status/404", "/nowhere", "/tasks/3", "/checked/418")
 _SETTINGS: Final[tuple[dict[str, Any], ...]] = (
     {},
