@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import subprocess
 import sys
 import warnings
@@ -11,6 +12,7 @@ import pytest
 from opentelemetry import trace
 
 from otel_fastpath.tools.prove.catalogue import programs
+from otel_fastpath.tools.prove.libraries import calls_drawn
 from otel_fastpath.tools.prove.program import BROKEN, Program, observe, observe_steps
 
 
@@ -116,3 +118,14 @@ def test_there_are_programs_of_each_signal_and_library(number):
     kinds = {name.rpartition(" ")[0] for name in names}
     assert {"spans", "metrics", "logs", "DB-API", "sqlite3"} <= kinds
     assert [name for name in names if name.startswith("sqlite3")] == [f"sqlite3 {each}" for each in range(number)]
+
+
+def test_a_drawn_call_is_the_same_whatever_the_port_is(monkeypatch):
+    """The figures of a port can be those of a path."""
+
+    def drawn(port):
+        monkeypatch.setattr(calls_drawn, "url_served", lambda: f"http://127.0.0.1:{port}")
+        calls = [calls_drawn.draw_call(random.Random(seed), is_difficult=True) for seed in range(100)]  # noqa: S311
+        return [each.url.replace(str(port), "port") for each in calls]
+
+    assert drawn(42007) == drawn(54321)

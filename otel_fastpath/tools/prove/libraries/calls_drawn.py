@@ -21,8 +21,10 @@ _CALLS: Final = 6
 _METHODS: Final = ("GET", "GET", "POST", "ODD")
 _PATHS: Final = ("/200", "/200?a=1", "/404", "/500", "/304", "/items/9")
 _HEADERS: Final = (("x-user", "ann"), ("x-secret", "hidden"), ("user-agent", "googlebot"))
+# Whatever the client is asked for.
+EXCLUDED: Final = "items/9,a=1"
 # A port at which there is no server.
-_REFUSED: Final = "http://127.0.0.1:1/"
+_REFUSED: Final = "http://127.0.0.1:1"
 _RARE: Final = 6
 
 
@@ -66,13 +68,14 @@ class DrawnCall(NamedTuple):
 def draw_call(draw: random.Random, *, is_difficult: bool) -> DrawnCall:
     """A call; a difficult one may be refused, or have a password in its URL."""
     method = draw.choice(_METHODS)
-    url = f"{url_served()}{draw.choice(_PATHS)}"
+    server, path = url_served(), draw.choice(_PATHS)
     if is_difficult and draw.randrange(_RARE) == 0:
-        url = _REFUSED
+        server, path = _REFUSED, "/"
     elif is_difficult and draw.randrange(_RARE) == 0:
-        url = url.replace("http://", "http://user:password@").replace("200", "200?sig=secret")
+        # The port may have the same figures as the path.
+        server, path = server.replace("http://", "http://user:password@"), path.replace("200", "200?sig=secret")
     headers = {name: text for name, text in _HEADERS if draw.randrange(2)}
-    return DrawnCall(method, url, headers, b"abc" if method == "POST" else None)
+    return DrawnCall(method, f"{server}{path}", headers, b"abc" if method == "POST" else None)
 
 
 def call_servers(
@@ -82,6 +85,8 @@ def call_servers(
     names: Sequence[str] = HOOKS,
     *,
     is_difficult: bool = True,
+    also: Sequence[Callable[[], Any]] = (),
+    **options: Any,
 ) -> None:
     """Make drawn calls, in two halves, in one of the modes, while the library is instrumented.
 
@@ -92,16 +97,20 @@ def call_servers(
         names: The names of the hooks that the instrumentor takes.
         is_difficult: See `draw_call`; what some of stock's instrumentations record of such calls is not right:
             docs/differences.md.
+        also: Further steps of each half.
+        options: Further arguments for the instrumentor.
     """
     # It is no part of what is seen.
     url_served()
     telemetry = run.telemetry()
     with in_mode(run):
-        instrumentor.instrument(**providers(telemetry), **hooks(run, names))
+        instrumentor.instrument(**providers(telemetry), **(hooks(run, names) | options))
         try:
             for _ in run.halves():
                 for _ in range(_CALLS):
                     run.attempt(_make, run, telemetry, ask, is_difficult=is_difficult)
+                for each in also:
+                    run.attempt(each)
         finally:
             instrumentor.uninstrument()
 

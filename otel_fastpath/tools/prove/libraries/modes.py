@@ -63,10 +63,12 @@ def around(run: ProgramRun, telemetry: KeptTelemetry) -> Iterator[None]:
         yield
 
 
-def hooks(run: ProgramRun, names: Sequence[str]) -> dict[str, Any]:
-    """Hooks with these names that set an attribute, with every second mode."""
+def hooks(run: ProgramRun, names: Sequence[str], *, may_fail: bool = False) -> dict[str, Any]:
+    """Hooks with these names that set an attribute, with every second mode; every second of them may fail."""
     if run.seed % 2 == 0:
         return {}
+    if may_fail and run.seed % 4 == 3:  # noqa: PLR2004  # every second of them
+        return dict.fromkeys(names, _failing_hook)
     return {name: _async_hook if name.startswith("async_") else _hook for name in names}
 
 
@@ -76,10 +78,15 @@ def _hook(span: Any, *args: Any) -> None:
         span.set_attribute("arguments", [type(each).__name__ for each in args])
 
 
+def _failing_hook(span: Any, *args: Any) -> None:
+    _hook(span, *args)
+    raise LookupError("a hook that fails")
+
+
 async def _async_hook(span: Any, *_args: Any) -> None:
     _hook(span)
 
 
 def excluded(run: ProgramRun) -> dict[str, Any]:
     """What a server's instrumentor is asked to exclude."""
-    return {"excluded_urls": "items/8"} if run.seed % 4 == 3 else {}  # noqa: PLR2004  # one in four
+    return {"excluded_urls": "items/[38],boom"} if run.seed % 4 == 3 else {}  # noqa: PLR2004  # one in four

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from otel_fastpath.tools.prove.program import ProgramRun
 
-_QUERIES: Final = 8
+_QUERIES: Final = 20
 _STATEMENTS: Final = (
     ("SELECT 1", ()),
     ("select name from sqlite_master where name = ?", ("ann",)),
@@ -20,23 +20,17 @@ _STATEMENTS: Final = (
     ("/* why */ SELECT ?, ?", (1, "two")),
     ("INSERT INTO items VALUES (?)", (5,)),
 )
-# What this package's own wrappers record of them is their own.
-_DIFFICULT: Final[tuple[tuple[Any, Any], ...]] = (
-    ("SELECT nothing FROM nowhere", ()),
-    ("", ()),
-    ("SELECT 3;", ()),
-)
 
 
-def query(run: ProgramRun, ask: Callable[[str, Sequence[Any]], Any], *, is_difficult: bool = False) -> None:
+def query(run: ProgramRun, ask: Callable[..., Any], more: Sequence[tuple[Any, ...]] = ()) -> None:
     """Make drawn queries, in two halves.
 
     Args:
         run: The run.
         ask: Makes a query, from the text and its parameters.
-        is_difficult: Whether some fail, or have no text.
+        more: Further queries; what this package's own wrappers record of some is their own.
     """
-    statements = (*_STATEMENTS, *(_DIFFICULT if is_difficult else ()))
+    statements = (*_STATEMENTS, *more)
     for draw in run.halves():
         for _ in range(_QUERIES):
             run.attempt(_ask, draw, ask, statements)

@@ -15,8 +15,19 @@ if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun
 
 
-def _connect() -> Callable[[str, Sequence[Any]], Any]:
-    engine = sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.pool.QueuePool)
+_COMMENTS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"enable_commenter": True},
+    {"enable_commenter": True, "enable_attribute_commenter": True, "commenter_options": {"db_framework": False}},
+    {},
+)
+
+
+def _engine() -> Any:
+    return sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.pool.QueuePool)
+
+
+def _connect(engine: Any) -> Callable[[str, Sequence[Any]], Any]:
     connection = engine.connect()
     connection.exec_driver_sql("CREATE TABLE items (number)")
 
@@ -28,8 +39,13 @@ def _connect() -> Callable[[str, Sequence[Any]], Any]:
 
 
 def run_sqlalchemy(run: ProgramRun) -> None:
-    """Statements of a connection."""
-    query_instrumented(run, SQLAlchemyInstrumentor(), _connect)
+    """Statements of a connection, of an engine that is made while SQLAlchemy is instrumented, or given to it."""
+    engines = [_engine(), _engine()]
+    given: dict[str, Any] = ({}, {"engine": engines[0]}, {"engines": engines})[run.seed % 3]
+    options = _COMMENTS[run.seed % len(_COMMENTS)]
+    query_instrumented(
+        run, SQLAlchemyInstrumentor(), lambda: _connect(engines[0] if given else _engine()), **given, **options
+    )
 
 
 PROGRAM: Final = run_sqlalchemy

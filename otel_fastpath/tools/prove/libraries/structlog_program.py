@@ -9,7 +9,7 @@ import structlog
 from opentelemetry.instrumentation.logging import LoggingInstrumentor
 from opentelemetry.instrumentation.structlog import StructlogInstrumentor
 
-from otel_fastpath.tools.prove.values_drawn import TEXTS, attributes, fail
+from otel_fastpath.tools.prove.values_drawn import TEXTS, attributes, fail, maybe
 
 if TYPE_CHECKING:
     import random
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _EVENTS: Final = 10
 _LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+# None of them is near the time of a run.
+_TIMES: Final = (1.5e9, 5, "2020-01-01T00:00:00Z", "2020-01-01T00:00:00", "noon", None)
 
 
 def _log(log: Any, draw: random.Random) -> None:
@@ -29,8 +31,22 @@ def _log(log: Any, draw: random.Random) -> None:
 def _log_exception(log: Any, draw: random.Random) -> None:
     try:
         fail(draw)
-    except LookupError:
-        log.exception("failed", number=draw.randrange(5))
+    except LookupError as error:
+        kind = draw.randrange(4)
+        if kind:
+            given = (error, (type(error), error, error.__traceback__), True)[kind - 1]
+            log.warning("failed", exc_info=given, number=kind)
+        else:
+            log.exception("failed", number=draw.randrange(5))
+
+
+def _log_oddly(log: Any, draw: random.Random) -> None:
+    """An event with values that mean something to structlog."""
+    getattr(log, draw.choice(_LEVELS))(
+        draw.choice(TEXTS),
+        **maybe(draw, 3, level=draw.choice(("odd", "WARNING", "", 5)), exception=draw.choice(("rendered", 5))),
+        **maybe(draw, 3, timestamp=draw.choice(_TIMES), exc_info=draw.choice((True, LookupError(), (1, 2), 5))),
+    )
 
 
 def _hook(span: Any, record: Any) -> None:
@@ -48,7 +64,10 @@ def run_structlog(run: ProgramRun) -> None:
     structlog.reset_defaults()
     structlog.configure(
         logger_factory=structlog.stdlib.LoggerFactory() if run.seed % 2 else None,
-        processors=[structlog.processors.add_log_level, lambda *_: (_ for _ in ()).throw(structlog.DropEvent)],
+        processors=[
+            *([structlog.processors.add_log_level] if run.seed % 3 else []),
+            lambda *_: (_ for _ in ()).throw(structlog.DropEvent),
+        ],
     )
     events, correlation = StructlogInstrumentor(), LoggingInstrumentor()
     events.instrument(logger_provider=telemetry.loggers)
@@ -64,6 +83,7 @@ def run_structlog(run: ProgramRun) -> None:
             for _ in range(_EVENTS):
                 run.attempt(_log, log, draw)
                 run.attempt(_log_exception, log, draw)
+                run.attempt(_log_oddly, log, draw)
             with tracer.start_as_current_span("logging"):
                 run.attempt(_log, log, draw)
                 run.attempt(_correlate, draw)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun
 
 
+# Also a URL that cannot be parsed.
+_RAW: Final = ("GET /items/3", "GET //[odd/?sig=secret", "PROPFIND /items/3?a=1")
+
+
 async def _view(request: web.Request) -> web.Response:
     if request.path == "/status/500":
         raise web.HTTPServiceUnavailable
@@ -34,6 +38,16 @@ async def _started() -> tuple[web.AppRunner, str]:
     await site.start()
     host, port = runner.addresses[0][:2]
     return runner, f"http://{host}:{port}"
+
+
+async def _ask_raw(url: str, line: str) -> str:
+    """The status line of the answer to a request without headers."""
+    reader, writer = await asyncio.open_connection(*url.removeprefix("http://").rsplit(":", 1))
+    writer.write(f"{line} HTTP/1.0\r\n\r\n".encode())
+    found = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return found.partition(b"\r\n")[0].decode()
 
 
 async def _ask(url: str, request: Request) -> tuple[int, str]:
@@ -58,6 +72,9 @@ def run_aiohttp_web(run: ProgramRun) -> None:
             instrumentor.instrument(tracer_provider=telemetry.tracers)
             runner, url = loop.run_until_complete(_started())
         try:
+            with in_mode(run):
+                for line in _RAW:
+                    run.attempt(lambda line=line: loop.run_until_complete(_ask_raw(url, line)))
             serve(run, telemetry, lambda request: loop.run_until_complete(_ask(url, request)), PATHS)
         finally:
             loop.run_until_complete(runner.cleanup())

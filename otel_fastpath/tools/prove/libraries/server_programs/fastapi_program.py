@@ -9,13 +9,16 @@ from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
 from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import HOOKS, call_asgi
-from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import LONG_PATHS, serve
-from otel_fastpath.tools.prove.libraries.server_programs.starlette_program import add_routes, answer
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import ALONE, PATHS, serve
+from otel_fastpath.tools.prove.libraries.server_programs.starlette_program import HOSTS, add_routes, answer
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun
 
 INCLUDED: Final = ("/api/items/3", "/api/nothing")
+# A URL with such a path cannot be parsed.
+_UNPARSED: Final = "//[odd"
+_PATHS: Final = (*PATHS, *INCLUDED, _UNPARSED)
 
 
 def add_operations(app: Any) -> None:
@@ -32,13 +35,18 @@ def add_operations(app: Any) -> None:
 def run_fastapi(run: ProgramRun) -> None:
     """An instrumented application."""
     telemetry = run.telemetry()
-    app = FastAPI(openapi_url=None)
-    (add_operations if run.seed % 2 else add_routes)(app)
+
+    def make() -> Any:
+        app = FastAPI(openapi_url=None)
+        (add_operations if run.seed % 2 else add_routes)(app)
+        app.add_api_route(_UNPARSED, lambda: "odd")
+        given = providers(telemetry, "tracer", "meter")
+        FastAPIInstrumentor.instrument_app(app, **given, **hooks(run, HOOKS, may_fail=True), **excluded(run))
+        return app
+
     with in_mode(run):
-        FastAPIInstrumentor.instrument_app(
-            app, **providers(telemetry, "tracer", "meter"), **hooks(run, HOOKS), **excluded(run)
-        )
-    serve(run, telemetry, lambda request: call_asgi(app, request), (*LONG_PATHS, *INCLUDED))
+        app = make()
+    serve(run, telemetry, lambda request: call_asgi(make() if request.path in ALONE else app, request), _PATHS, HOSTS)
 
 
 PROGRAM: Final = run_fastapi
