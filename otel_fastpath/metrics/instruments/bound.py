@@ -92,7 +92,7 @@ def _record(bound: Bound, amount: float, context: Context | None) -> bool:
 def _record_as_stock(bound: Bound, original: Any, amount: float, context: Context | None) -> None:
     """Record the amount with the instrument's own method, which other code may have wrapped to add attributes."""
     attributes = bound._attributes
-    original(amount, None if attributes is None else {**attributes}, context)
+    original(amount, {**attributes} if type(attributes) is dict else attributes, context)
     try:
         _look_again(bound)
     except Exception as error:

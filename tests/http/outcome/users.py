@@ -97,7 +97,7 @@ TURNS = ("", "ann", "bob")
 
 @contextmanager
 def added(turn, door):
-    """The application's code around functions of the SDK: it adds whoever calls to the attributes that they are given."""
+    """The application's code around functions of the SDK: it adds whoever calls to the attributes that these get."""
 
     def adding(function):
         @functools.wraps(function)
