@@ -15,6 +15,7 @@ from typing import Any
 
 import bench_span
 import setups
+from opentelemetry import metrics, trace
 from opentelemetry.instrumentation.logging.handler import LoggingHandler
 from opentelemetry.sdk import _logs
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
@@ -73,6 +74,12 @@ class Given:
         """Tracers that have started a span."""
         made = [(self.tracers.get_tracer(f"in.turn.{number}"),) for number in range(TRACERS)]
         return _seen(start_and_end, made)
+
+
+    @cached_property
+    def names_in_turn(self) -> Any:
+        """Names of tracers that were asked for."""
+        return _seen(self.tracers.get_tracer, [(f"by.name.{number}",) for number in range(TRACERS)])
 
 
 def _seen(use: Any, values: list[tuple[Any, ...]]) -> Any:
@@ -183,6 +190,21 @@ def traced(given: Given) -> None:
 def traced_in_turn(given: Given) -> None:
     """A span of one of more tracers in turn than are kept."""
     start_and_end(*next(given.tracers_in_turn))
+
+
+def tracer_again(given: Given) -> None:
+    """A tracer that is asked for at each call."""
+    trace.get_tracer("again", tracer_provider=given.tracers)
+
+
+def meter_again(given: Given) -> None:
+    """A meter that is asked for at each call."""
+    metrics.get_meter("again", meter_provider=given.meters)
+
+
+def tracer_again_in_turn(given: Given) -> None:
+    """One of more tracers in turn than are found again."""
+    given.tracers.get_tracer(*next(given.names_in_turn))
 
 
 def nothing(given: Given) -> None:

@@ -67,6 +67,7 @@ TWINS: Final = (
     "metrics.instruments.series_c",
     "otlp.encoder_c",
     "patching.plans_c",
+    "trace.by_name_c",
     "trace.exporting_c",
     "trace.span_start_c",
     "trace.stock_steps_c",
@@ -147,6 +148,7 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
     from otel_fastpath.otlp import encoder as otlp_encoder
     from otel_fastpath.patching import plans as patching_plans
+    from otel_fastpath.trace import by_name as trace_by_name
     from otel_fastpath.trace import exporting as trace_exporting
     from otel_fastpath.trace import span_start as trace_span_start
     from otel_fastpath.trace import stock_steps as trace_stock_steps

@@ -149,7 +149,7 @@ def _options(arguments):
     parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="functions whose places contain it")
     parser.add_argument("--core", nargs="+", choices=CORES, default=CORES)
     parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS)
-    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS[:2])
+    parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS[:1])
     parser.add_argument(
         "--part", action="append", metavar="K/N", help="every N-th mutation, from the K-th on (from 0); several add up"
     )

@@ -25,6 +25,8 @@ RUN_BY = {
     "openinference.accumulate": "openinference, stream of 20 chunks",
     "openinference.chat_chunk": "openinference, stream of 20 chunks",
     "openinference.chunk": "openinference, legacy stream of 20 chunks",
+    "tracer.get_tracer": "tracer asked for again",
+    "metrics.get_meter": "meter asked for again",
     "trace.use_span": "use_span",
     "trace.*_tracer": "no SDK configured",
     "propagation.extract": "TraceContext extract",
