@@ -75,7 +75,6 @@ class Given:
         made = [(self.tracers.get_tracer(f"in.turn.{number}"),) for number in range(TRACERS)]
         return _seen(start_and_end, made)
 
-
     @cached_property
     def names_in_turn(self) -> Any:
         """Names of tracers that were asked for."""
