@@ -45,6 +45,7 @@ def _made(provider, kind):
     return getattr(provider, f"_{kind}s")
 
 
+@pytest.mark.proves("tracer.get_tracer", "metrics.get_meter")
 def test_it_is_the_one_that_stock_has_made(provider, kind, get):
     """One for each name, version and schema URL; those of the provider's own dict."""
     first = [get(provider, *asked) for asked in ASKED]

@@ -27,6 +27,7 @@ from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.django.middleware.otel_middleware import _DjangoMiddleware
 from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.instrumentation.urllib3 import URLLib3Instrumentor
+from opentelemetry.sdk.trace import TracerProvider
 
 from otel_fastpath.instrumentor import FastpathInstrumentor
 
@@ -105,6 +106,29 @@ def test_a_teardown_of_flask_that_raises(both, mode):
         return client.get("/items").status, trace.get_current_span().is_recording()
 
     both(run)
+
+
+def test_a_flask_request_with_a_response(instrumentor, core, caplog):
+    """Below another span, stock detaches a context that it has not attached; this package does not."""
+
+    def run():
+        app, tracers = flask.Flask("test"), TracerProvider(shutdown_on_exit=False)
+        FlaskInstrumentor.instrument_app(app, tracer_provider=tracers)
+
+        @app.route("/items")
+        def items():
+            flask.request.response = flask.Response("items")
+            return "ok"
+
+        caplog.clear()
+        with tracers.get_tracer("application").start_as_current_span("around"):
+            assert app.test_client().get("/items").status_code == 200
+        return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+
+    of_stock = run()
+    instrumentor.instrument(core=core, disabled="exceptions")
+
+    assert (of_stock, run()) == (["Failed to detach context"], [])
 
 
 class Stop(BaseException):
