@@ -17,7 +17,7 @@ from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources
 from otel_fastpath.patching.swap import Swap
-from otel_fastpath.trace.stock_sources import SDK, sources, sources_if_any
+from otel_fastpath.trace.stock_sources import SCOPE_KEYS, SDK, sources, sources_if_any
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -147,7 +147,7 @@ PATCHES: Final = (
         why="Asking again for a meter takes 49,000 instructions; here one look-up.",
         make=_make_get_meter,
         requires=SDK,
-        sources=sources(f"{_MODULE}:MeterProvider.get_meter"),
+        sources=sources(f"{_MODULE}:MeterProvider.get_meter", *SCOPE_KEYS),
         undo=_forget_meters,
         budgets=("meter asked for again",),
     ),

@@ -22,6 +22,7 @@ from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
 from otel_fastpath.trace.stock_sources import (
     CONTEXT_MANAGERS,
     SCOPE,
+    SCOPE_KEYS,
     SDK,
     frame_at_yield,
     sources,
@@ -188,7 +189,7 @@ PATCHES: Final = (
         why="Asking again for a tracer takes 82,000 instructions, most for a filter of warnings; here one look-up.",
         make=_make_get_tracer,
         requires=SDK,
-        sources=sources(f"{_MODULE}:TracerProvider.get_tracer"),
+        sources=sources(f"{_MODULE}:TracerProvider.get_tracer", *SCOPE_KEYS),
         undo=_forget_tracers,
         budgets=("tracer asked for again",),
     ),

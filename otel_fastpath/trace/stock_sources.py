@@ -26,6 +26,10 @@ SCOPE: Final = (
     "opentelemetry.trace.span:NonRecordingSpan.end",
     "opentelemetry.util._decorator:_AgnosticContextManager.__enter__",
 )
+# What a provider finds its tracers and meters by.
+SCOPE_KEYS: Final = tuple(
+    f"opentelemetry.sdk.util.instrumentation:InstrumentationScope.{name}" for name in ("__eq__", "__hash__", "__init__")
+)
 _START_ARGUMENTS: Final = (
     "name",
     "context",
