@@ -65,22 +65,25 @@ class Suppression(Scope):
             drop_finalizer(self, Suppression)
         return _decorate(self, func)  # type: ignore[arg-type]  # it has the method that is called
 
-    def __enter__(self) -> None:  # type: ignore[override]  # as stock's
-        """Set the keys in the current context."""
+    def __enter__(self) -> Any:
+        """Set the keys in the current context; returns None."""
         # Counts as left until the context has been attached.
+        if self._span is not None:
+            return self._span.__enter__()
         if not try_leave(self, 0):
             raise AttributeError("the context manager was entered already; it is used once")
         try:
             try:
                 if _suppressing.hold():
-                    self._token = attach_flags(self._start)  # type: ignore[arg-type]  # the keys
+                    self._token = attach_flags(self._start)
             except Exception as error:
                 faults.absorb(_PLACE, error)
             if self._token is None:
-                stock: Any = self._manner.instead()  # type: ignore[misc]  # stock's function
+                stock = self._make_as_stock()
                 stock.__enter__()
                 self._span = stock
             self._state = 1
+            return None  # noqa: TRY300  # an exception may still arrive here
         except BaseException:
             self._state = 2
             self._leave_as_stock()
@@ -103,9 +106,14 @@ class Suppression(Scope):
             self._leave_as_stock()
             drop_finalizer(self, Suppression)
             faults.absorb(_PLACE, fault)
-        if self._state or kind is not None:
+        if self._state:
             return False
-        raise RuntimeError("generator didn't stop")
+        # Never entered.
+        self._span = self._make_as_stock()
+        return self._span.__exit__(kind, error, traceback)
+
+    def _make_as_stock(self) -> Any:
+        return self._manner.instead()  # type: ignore[misc]  # stock's function
 
     def _leave_as_stock(self) -> None:
         if self._token is not None:
@@ -158,7 +166,7 @@ def _bind_suppressing(original: Callable[..., Any], keys: tuple[str, ...]) -> Ca
     return patching(original, suppress, switch)
 
 
-# These two read `inert` without `is_inert`, and hold few facts: with more calls, the pure core would be dearer than stock.
+# These two read `inert` without `is_inert`: with one call more, the pure core would be dearer than stock.
 
 
 def _bind_asking(original: Callable[[], bool], keys: tuple[str, ...]) -> Callable[..., object]:

@@ -7,7 +7,7 @@ cdef Facts _asking
 cdef Facts _asking_for_http
 
 cdef class Suppression(Scope):
-    pass
+    cdef _make_as_stock(self)
 
 cdef class OpenSuppression(Suppression):
     pass
