@@ -9,6 +9,7 @@ import logging
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 from contextlib import AbstractContextManager, ExitStack
@@ -356,3 +357,31 @@ def test_a_time_limit_reaches_the_host(ours):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+PROGRAM = """
+import sys
+from otel_fastpath.instrumentor import FastpathInstrumentor
+
+ours = FastpathInstrumentor()
+first, second = sys.argv[1:]
+ours.instrument(core=first)
+from opentelemetry.instrumentation import requests, utils
+from opentelemetry.instrumentation.requests import RequestsInstrumentor
+assert requests.suppress_http_instrumentation is utils.suppress_http_instrumentation
+RequestsInstrumentor().instrument()
+for core in (first, second, first):
+    ours.uninstrument()
+    ours.instrument(core=core)
+    [row] = [row for row in ours.status() if row.name == "requests.send"]
+    assert (row.state.value, row.reason) == ("applied", ""), row
+"""
+
+
+@pytest.mark.parametrize("core", ["py", "c"])
+def test_an_instrumentation_that_has_imported_ours(core):
+    """Its own patch knows stock's functions below ours, also those of the core that was in use before."""
+    pytest.importorskip("otel_fastpath.trace.context.scope_c")
+    command = [sys.executable, "-c", PROGRAM, core, "py" if core == "c" else "c"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
