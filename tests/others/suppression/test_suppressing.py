@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, _GeneratorContextManager
 
 import pytest
 from interrupting import interrupt
@@ -71,6 +71,14 @@ def test_it_looks_like_the_original(ours, stock, name):
     assert pickle.loads(pickle.dumps(ours[name])) is ours[name]  # noqa: S301  # of our own making
     with pytest.raises(TypeError):
         ours[name](1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_they_are_not(ours, core, name):
+    """A deliberate difference: contextlib's class, and Python functions."""
+    assert inspect.isfunction(ours[name]) is (core == "py")
+    if name in SUPPRESSING:
+        assert not isinstance(ours[name](), _GeneratorContextManager)
 
 
 @pytest.mark.parametrize("name", SUPPRESSING)
