@@ -65,6 +65,7 @@ TWINS: Final = (
     "metrics.instruments.exemplars_c",
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
+    "others.suppression.suppressing_c",
     "otlp.encoder_c",
     "patching.plans_c",
     "trace.by_name_c",
@@ -146,6 +147,7 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics.instruments import exemplars as metrics_instruments_exemplars
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
+    from otel_fastpath.others.suppression import suppressing as others_suppression_suppressing
     from otel_fastpath.otlp import encoder as otlp_encoder
     from otel_fastpath.patching import plans as patching_plans
     from otel_fastpath.trace import by_name as trace_by_name

@@ -12,6 +12,7 @@ _OPENLLMETRY: Final = "opentelemetry.instrumentation.openai"
 FEATURE: Final = Feature(
     "others",
     parts=(
+        Declarations("others.suppression.patches_suppression", "opentelemetry.instrumentation.utils"),
         Declarations(
             "others.patches_version_lookups",
             "opentelemetry.instrumentation._semconv",

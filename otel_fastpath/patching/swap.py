@@ -11,6 +11,7 @@ import functools
 import inspect
 import sys
 import weakref
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +38,8 @@ _FORMS: Final = {
 _live: weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, dict[str, Any] | None]] = weakref.WeakKeyDictionary()
 # By the id of the replacement: every swap that is or was in place, to find the original below it.
 _by_replacement: dict[int, Swap] = {}
+# Likewise, the replacements that were forgotten and the originals that they pass their calls on to.
+_forgotten: dict[int, tuple[weakref.ref[Any], Any]] = {}
 
 
 class Swap:
@@ -126,8 +129,14 @@ class Swap:
         self.is_active = True
 
     def forget(self) -> None:
-        """Forget this replacement: `seen_through` no longer resolves it to its original."""
-        _by_replacement.pop(id(self._replacement), None)
+        """Forget this replacement. While others hold it, inert, `seen_through` still resolves it to its original."""
+        key = id(self._replacement)
+        _by_replacement.pop(key, None)
+        # A descriptor has no weak references.
+        with suppress(TypeError):
+            if not self.is_active:
+                held = weakref.ref(self._replacement, lambda _: _forgotten.pop(key, None))
+                _forgotten[key] = held, self.original
 
     def is_seen(self) -> bool:
         """Whether the attribute is the replacement, or the replacement is found below wrappers with `__wrapped__`."""
@@ -163,9 +172,14 @@ def is_in_force(value: Any) -> bool:
 
 def seen_through(value: Any) -> Any:
     """The original, if the value is a replacement (in force or inert); otherwise the value itself."""
-    while (swap := _by_replacement.get(id(value))) is not None and swap._replacement is value:
-        value = swap.original
-    return value
+    while True:
+        swap, held = _by_replacement.get(id(value)), _forgotten.get(id(value))
+        if swap is not None and swap._replacement is value:
+            value = swap.original
+        elif held is not None and held[0]() is value:
+            value = held[1]
+        else:
+            return value
 
 
 def _kind(value: Any) -> type | None:

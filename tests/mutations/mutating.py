@@ -21,6 +21,7 @@ from functions import function_in, modules
 from opentelemetry import trace
 
 from otel_fastpath.db.stand_ins import CollectedAttributes
+from otel_fastpath.patching.swap import seen_through
 
 KEY = "mutated.key"
 MARK = "~"
@@ -131,8 +132,10 @@ class Mutation:
         raw = vars(owner)[name]
         replacement = self._replacement(raw)
         setattr(owner, name, replacement)
+        # A module may have imported it by name before, or since, this package put its own in the place.
+        stock = seen_through(raw)
         for module in map(sys.modules.get, modules().values()):
-            for other in [other for other, value in vars(module).items() if value is raw]:
+            for other in [other for other, value in vars(module).items() if seen_through(value) is stock]:
                 setattr(module, other, replacement)
 
     def _replacement(self, raw):

@@ -21,6 +21,7 @@ from otel_fastpath.compiled.helpers import (
     current_value,
     get_value,
     reset_value,
+    set_item,
     set_value,
     set_with_value,
     with_value,
@@ -55,13 +56,16 @@ _READING = (
     (ContextVarsRuntimeContext, "get_current", as_defined(ContextVarsRuntimeContext, "get_current")),
 )
 _ATTACHING = (*_READING, *_method("attach"), (_context_api, "attach", as_defined(_context_api, "attach")))
+_DETACHING = (*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach")))
 _reading = Facts(_READING)
+# While these hold, the API's value of a key is that in the context that `_variable` has.
+READING_VALUE = [*_READING, (_context_api, "get_value", as_defined(_context_api, "get_value"))]
 # While these hold, the current span is `current_value(_variable, _SPAN_KEY)`.
 READING_SPAN = [*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))]
 _reading_span = Facts(READING_SPAN)
 _attaching = Facts(_ATTACHING)
-_setting = Facts([*_ATTACHING, (_context_api, "set_value", as_defined(_context_api, "set_value"))])
-_detaching = Facts([*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach"))])
+_setting = Facts([*_ATTACHING, *_DETACHING, (_context_api, "set_value", as_defined(_context_api, "set_value"))])
+_detaching = Facts(_DETACHING)
 
 
 def current() -> Context:
@@ -104,7 +108,19 @@ def attach_as_stock(span: Span) -> _Token:
 
 def attach_value(key: str, value: object) -> _Token | None:
     """Attach the current context with another value; None if the API must do it, and detach it."""
-    return set_with_value(_variable, Context, key, value) if _setting.hold() and _detaching.hold() else None
+    return set_with_value(_variable, Context, key, value) if _setting.hold() else None
+
+
+def attach_flags(keys: tuple[str, ...]) -> _Token | None:
+    """Attach the current context with True for each of the keys; None if the API must do it, and detach it."""
+    context = get_value(_variable) if _setting.hold() else None
+    if type(context) is not Context:
+        return None
+    made = with_value(Context, context, keys[0], True)  # noqa: FBT003  # its value
+    for key in keys[1:]:
+        # Nobody else has this context yet.
+        set_item(made, key, True)  # noqa: FBT003  # likewise
+    return set_value(_variable, made)
 
 
 def attach_context(context: Context) -> _Token | None:

@@ -2,6 +2,7 @@
 from otel_fastpath.compiled.facts_c cimport Facts
 
 cdef list READING_SPAN
+cdef list READING_VALUE
 cdef object _variable
 cdef Facts _reading
 cdef Facts _reading_span
@@ -15,6 +16,7 @@ cpdef with_span(object context, object span)
 cpdef attach(object span)
 cpdef attach_as_stock(object span)
 cpdef attach_value(object key, object value)
+cpdef attach_flags(tuple keys)
 cpdef attach_context(object context)
 cpdef detach(object token)
 cpdef restore(object token)

@@ -146,7 +146,7 @@ class Scope:
     def __enter__(self) -> Span:
         """Start the span, make it current, return it."""
         # Counts as left until the span has been started and made current.
-        if not _try_leave(self, 0):
+        if not try_leave(self, 0):
             raise AttributeError("the scope was entered already; it is used once")
         try:
             try:
@@ -171,7 +171,7 @@ class Scope:
     def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
         """Restore the context, record what was raised, end the span. Never swallows an exception."""
         try:
-            if _try_leave(self, 1):
+            if try_leave(self, 1):
                 detach(self._token)  # type: ignore[arg-type]  # set when it was entered
                 self._token = None
                 if kind is not None:
@@ -241,7 +241,7 @@ class OpenScope(Scope):
 
 
 @critical_section
-def _try_leave(scope: Scope, state: int) -> bool:
+def try_leave(scope: Scope, state: int) -> bool:
     """Count the scope as left, if this was its state; of several threads that enter or leave it, one does."""
     if scope._state != state:
         return False

@@ -38,7 +38,7 @@ cdef class Scope:
 cdef class OpenScope(Scope):
     pass
 
-cdef bint _try_leave(Scope scope, int state) except -1
+cdef bint try_leave(Scope scope, int state) except -1
 
 cdef Scope fill(Scope scope, ScopeKind manner, tuple start, object end_on_exit)
 
