@@ -121,7 +121,8 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         return None if made is None else start_span(given, gives_up, made)  # again: the rule is the old plan's, too
     context_made = metrics = None
     if is_asked:
-        asked = _ask(plan, _with_own_attributes(given) if gives_up and rule <= ASK else given, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
+        own = _with_own_attributes(given) if gives_up and rule <= ASK else given
+        asked = _ask(plan, own, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
