@@ -121,8 +121,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
         return None if made is None else start_span(given, gives_up, made)  # again: the rule is the old plan's, too
     context_made = metrics = None
     if is_asked:
-        own = _with_own_attributes(given) if gives_up and rule <= ASK else given
-        asked = _ask(plan, own, parent, trace_id, flags, state, rule)  # type: ignore[arg-type]  # item 0 is the id
+        asked = _ask(plan, given, parent, trace_id, flags, state, rule, gives_up)  # type: ignore[arg-type]  # item 0: id
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
@@ -136,7 +135,7 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
 
 
 def _with_own_attributes(given: _Given) -> _Given:
-    """The arguments with a copy of the attributes, which many calls of a wrapper have: a sampler may add to them."""
+    """The arguments with a copy of the attributes."""
     tracer, name, context, kind, attributes, links, start, record_exception, set_status = given
     own = None if attributes is None else {**attributes}
     return tracer, name, context, kind, own, links, start, record_exception, set_status
@@ -206,8 +205,11 @@ def _ask(
     flags: int,
     state: TraceState,
     rule: int,
+    shares: bool,
 ) -> _Asked:
     """Handle custom samplers and id generators, the SDK's own metrics, and attributes that stock may reject.
+
+    Attributes that many calls of a wrapper have (`shares`) are copied for a sampler, which may add to them.
 
     Returns:
         The ids, the flags, the rule, the attributes, the trace state, the span context if a custom generator made the
@@ -222,7 +224,7 @@ def _ask(
             if flags and not plan.generator.is_trace_id_random():
                 flags = 0
     if rule <= ASK:
-        result = _ask_sampler(plan, rule, given, trace_id)
+        result = _ask_sampler(plan, rule, _with_own_attributes(given) if shares else given, trace_id)
         decision, state = result.decision, result.trace_state or DEFAULT_TRACE_STATE
         rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES[decision]
         if rule != DROP:
