@@ -12,6 +12,7 @@ from opentelemetry import trace
 from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk import _logs
+from opentelemetry.sdk._logs import LogRecordProcessor
 
 from otel_fastpath.tools.prove.program import Program
 from otel_fastpath.tools.prove.releases import make
@@ -27,6 +28,7 @@ with suppress(ImportError):
     _instrumentations = importlib.import_module("opentelemetry.instrumentation.logging.handler")
 _RECORDS: Final = 12
 _FORMATTED_ONE_IN: Final = 5
+_MARKED_ONE_IN: Final = 3
 # The attributes that some releases take for the name of the event.
 _EVENT_NAMES: Final = ("event_name", "event.name", "otel.event.name")
 _LEVELS: Final = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL, 25)
@@ -42,6 +44,21 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"status": 0},
     {"logging": {"log_record_limits": _logs.LogRecordLimits(max_attributes=0)}, "processors": ("memory", "batch")},
 )
+
+
+class _RecordMarking(LogRecordProcessor):
+    """Adds attributes to each record, as processors of applications do."""
+
+    def on_emit(self, log_record: Any) -> None:
+        attributes = log_record.log_record.attributes
+        for number in range(2):
+            attributes["marked"] = number
+
+    def shutdown(self) -> None:
+        pass
+
+    def force_flush(self, timeout_millis: int = 0) -> bool:  # noqa: ARG002  # the SDK passes it
+        return True
 
 
 def _handler(number: int, provider: Any) -> logging.Handler:
@@ -105,6 +122,8 @@ def _emit(logger: Any, draw: random.Random) -> None:
 
 def _run_logs(run: ProgramRun) -> None:
     telemetry = run.telemetry(**_SETUPS[run.seed % len(_SETUPS)])
+    if run.seed % _MARKED_ONE_IN == 0:
+        telemetry.loggers.add_log_record_processor(_RecordMarking())
     handler = _handler(run.seed, telemetry.loggers)
     if run.seed % _FORMATTED_ONE_IN == 0:
         handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))

@@ -35,7 +35,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from otel_fastpath.tools.prove.program import Program
-from otel_fastpath.tools.prove.values_drawn import attributes
+from otel_fastpath.tools.prove.values_drawn import attributes, body
 
 if TYPE_CHECKING:
     import random
@@ -50,6 +50,7 @@ _AMOUNTS: Final = (0, 1, 2, 5, 0.5, 7.25, 1e6, -3)
 _DELTA: Final[dict[type, AggregationTemporality]] = dict.fromkeys(
     (Counter, UpDownCounter, Histogram, ObservableCounter), AggregationTemporality.DELTA
 )
+_WRONG_BOUNDARIES: Final[dict[str, list[float]]] = {"own": [3, 1], "histogram": [0, float("inf")]}
 _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {},
     {"reader": {"preferred_temporality": _DELTA}},
@@ -79,7 +80,14 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
         },
         "reader": {"preferred_aggregation": {Histogram: ExponentialBucketHistogramAggregation()}},
     },
-    {"measuring": {"views": [View(instrument_name="own", aggregation=ExplicitBucketHistogramAggregation([3, 1]))]}},
+    {
+        "measuring": {
+            "views": [
+                View(instrument_name=name, aggregation=ExplicitBucketHistogramAggregation(boundaries))
+                for name, boundaries in _WRONG_BOUNDARIES.items()
+            ]
+        }
+    },
     {"is_measured": True},
     {"is_measured": True, "status": 400},
     {"status": 0},
@@ -94,7 +102,7 @@ def _observed(_options: CallbackOptions) -> Iterable[Observation]:
 
 
 def _measure(run: ProgramRun, calls: list[Any], draw: random.Random, tracer: trace.Tracer) -> None:
-    sets = [None, {}, *(attributes(draw) for _ in range(4))]
+    sets = [None, {}, *(attributes(draw, make=body) for _ in range(4))]
     for _ in range(_MEASUREMENTS):
         run.attempt(draw.choice(calls), draw.choice(_AMOUNTS), draw.choice(sets))
     run.attempt(draw.choice(calls), draw.choice(_MISTAKES), draw.choice(sets))
@@ -106,7 +114,9 @@ def _measure(run: ProgramRun, calls: list[Any], draw: random.Random, tracer: tra
 def _export_made(exporter: Any, draw: random.Random) -> None:
     """Metrics that no instrument has measured, as by bridges from other formats."""
     positive, negative = (Buckets(3, draw.choice(([], [1, 2]))) for _ in range(2))
-    point = ExponentialHistogramDataPoint(attributes(draw), 1, 2, 3, 4.5, 1, 0, positive, negative, 0, 0.5, 2.5)
+    point = ExponentialHistogramDataPoint(
+        attributes(draw, make=body), 1, 2, 3, 4.5, 1, 0, positive, negative, 0, 0.5, 2.5
+    )
     wrong: Any = draw.choice((None, "no data"))
     metrics = [
         Metric("made", "of nothing", "1", ExponentialHistogram([point], AggregationTemporality.DELTA)),
@@ -142,6 +152,8 @@ def _run_metrics(run: ProgramRun) -> None:
                 telemetry.switch(is_on=True)
             with tracer.start_as_current_span("collected"):
                 run.attempt(telemetry.flush)
+        again = telemetry.meters.get_meter("program", "1.0", "https://schema")
+        run.attempt(again.create_counter("again").add, 1)
         run.attempt(_export_made, telemetry.metric_exporter, draw)
     telemetry.meters.shutdown()
     # What comes too late.

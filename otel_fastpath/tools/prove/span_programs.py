@@ -201,6 +201,7 @@ class _Spans:
 
     def _do_mistake(self, span: trace.Span) -> None:
         wrong: Any = span
+        wrong_attributes: dict[str, Any] = {"a": 1, "set": {1}, "": 2}
         draw = self._draw
         mistakes: tuple[Callable[[], object], ...] = (
             lambda: wrong.set_attribute(draw.choice(("", None, 5)), draw.choice(TEXTS)),
@@ -210,6 +211,9 @@ class _Spans:
             lambda: wrong.record_exception("no exception"),
             lambda: BoundedAttributes(-1, {"a": 1}),
             lambda: BoundedAttributes(1, {"a": 1}, max_value_len=-1),
+            lambda: BoundedAttributes(3, wrong_attributes),
+            # As methods of spans that have ended do.
+            lambda: getattr(BoundedAttributes(3, {"a": 1}), "_set_items", dict)({"b": 1}),
             lambda: wrong.set_attributes({5: "five", "": 1, WORDLESS: 1}),
             lambda: context.detach(wrong),
             lambda: self._tracer.start_span("lost", trace.set_span_in_context(trace.NonRecordingSpan(wrong))),
@@ -219,7 +223,9 @@ class _Spans:
 
     def _do_read(self, span: trace.Span) -> str:
         found = {name: getattr(span, name, None) for name in ("name", "kind", "dropped_attributes", "dropped_events")}
-        return f"{found} {sorted(getattr(span, 'attributes', None) or ())} {len(getattr(span, 'events', ()))}"
+        flags: Any = span.get_span_context().trace_flags
+        shown = f"{flags.sampled} {getattr(flags, 'random_trace_id', None)}"
+        return f"{found} {shown} {sorted(getattr(span, 'attributes', None) or ())} {len(getattr(span, 'events', ()))}"
 
     def _do_propagate(self, _span: trace.Span) -> str:
         carrier: dict[str, str] = {}
@@ -280,6 +286,9 @@ def _run_spans(run: ProgramRun) -> None:
             for _ in range(4):
                 run.attempt(_Spans(run, tracer, draw).block)
             run.attempt(_work_while_off, run, telemetry, tracer)
+        for name in ("program", "program", ""):
+            with telemetry.tracers.get_tracer(name, "1.0").start_as_current_span("of another tracer"):
+                pass
         with tracer.start_as_current_span("exported"):
             run.attempt(telemetry.flush)
     telemetry.tracers.shutdown()

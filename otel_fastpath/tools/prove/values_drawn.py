@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Callable
 
 NAMES: Final = ("GET /items", "work", "checkout", "имя", "", "a" * 40)
 KEYS: Final = ("http.route", "user.id", "count", "ratio", "ok", "tags", "key")
@@ -61,9 +62,9 @@ def body(draw: random.Random) -> Any:
     )
 
 
-def attributes(draw: random.Random, most: int = 5) -> dict[str, Any]:
-    """Some attributes."""
-    return {key: value(draw) for key in draw.sample(KEYS, draw.randrange(most))}
+def attributes(draw: random.Random, most: int = 5, make: Callable[[random.Random], Any] = value) -> dict[str, Any]:
+    """Some attributes, with values that this function draws."""
+    return {key: make(draw) for key in draw.sample(KEYS, draw.randrange(most))}
 
 
 class OwnError(LookupError):
