@@ -49,6 +49,7 @@ _WRONG_STATES: Final = (
     ",".join(f"k{each}=v" for each in range(40)),
 )
 _RESOURCE: Final = Resource({"service.name": "another"})
+_WRONG_ATTRIBUTES: Final[dict[str, Any]] = {"a": 1, "set": {1}, "": 2}
 _TIME: Final = 1_600_000_000_000_000_000
 
 
@@ -201,7 +202,6 @@ class _Spans:
 
     def _do_mistake(self, span: trace.Span) -> None:
         wrong: Any = span
-        wrong_attributes: dict[str, Any] = {"a": 1, "set": {1}, "": 2}
         draw = self._draw
         mistakes: tuple[Callable[[], object], ...] = (
             lambda: wrong.set_attribute(draw.choice(("", None, 5)), draw.choice(TEXTS)),
@@ -211,7 +211,6 @@ class _Spans:
             lambda: wrong.record_exception("no exception"),
             lambda: BoundedAttributes(-1, {"a": 1}),
             lambda: BoundedAttributes(1, {"a": 1}, max_value_len=-1),
-            lambda: BoundedAttributes(3, wrong_attributes),
             # As methods of spans that have ended do.
             lambda: getattr(BoundedAttributes(3, {"a": 1}), "_set_items", dict)({"b": 1}),
             lambda: wrong.set_attributes({5: "five", "": 1, WORDLESS: 1}),
@@ -285,6 +284,7 @@ def _run_spans(run: ProgramRun) -> None:
         with telemetry.held():
             for _ in range(4):
                 run.attempt(_Spans(run, tracer, draw).block)
+            run.attempt(BoundedAttributes, 3, _WRONG_ATTRIBUTES)
             run.attempt(_work_while_off, run, telemetry, tracer)
         for name in ("program", "program", ""):
             with telemetry.tracers.get_tracer(name, "1.0").start_as_current_span("of another tracer"):
