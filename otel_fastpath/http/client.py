@@ -194,6 +194,7 @@ class ClientInstrumentation(Plan):
                 if key is not None:
                     shape.keep(key, answer)
             if span.is_recording():
+                # A copy: other code's method may add to what it is given, which many calls have.
                 span.set_attributes({**self.attributes_of(answer, response)})
                 if answer.error is not None:
                     span.set_status(answer.error)

@@ -83,6 +83,6 @@ def _record(span: Any, failure: Failure, error: BaseException) -> None:
 
 def _put(span: Any, failure: Failure) -> None:
     if failure.attributes:
-        span.set_attributes({**failure.attributes})
+        span.set_attributes(failure.attributes)
     span.set_attribute("error.type", failure.type)
     span.set_status(Status(StatusCode.ERROR, failure.description))

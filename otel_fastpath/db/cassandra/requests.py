@@ -167,6 +167,7 @@ def end_failed(call: Any, future: Any, error: Any) -> None:
 def _put_end(call: Any, future: Any) -> None:
     """Tell what is known at the end of a request."""
     if call.recording and not call.connection_plan.active.is_same:
+        # A copy: other code's method may add to what it is given, which many calls have.
         call.span.set_attributes({**_end_of(call, future)})
 
 

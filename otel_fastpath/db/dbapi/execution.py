@@ -130,6 +130,7 @@ def run(tracer: Any, found: Text, cursor: Any, method: Any, args: tuple[Any, ...
 def _describe(span: Any, tracer: Any, found: Text, args: tuple[Any, ...]) -> None:
     try:
         if span.is_recording():
+            # A copy: other code's method may add to what it is given, which all queries with this text have.
             span.set_attributes({**found.attributes})
             if len(args) > 1 and tracer._db_api_integration.capture_parameters:
                 span.set_attribute("db.statement.parameters", str(args[1]))

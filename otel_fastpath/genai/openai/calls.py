@@ -301,6 +301,7 @@ def begin(
                 call.span = INVALID_SPAN
                 if not listens:
                     return False
+                # A copy: a tracer of other code may add to what it is given, which all calls of the target have.
                 call.span = calls.tracer.start_span(target.name, None, calls.kind, {**start})
         _open(call, calls, target, context, outer, measures, listens)
     except Exception as fault:
