@@ -1,12 +1,10 @@
-"""Events of structlog, and records of `logging` that are correlated with spans."""
+"""Events of structlog."""
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
-from opentelemetry.instrumentation.logging import LoggingInstrumentor
 from opentelemetry.instrumentation.structlog import StructlogInstrumentor
 
 from otel_fastpath.tools.prove.values_drawn import TEXTS, attributes, fail, maybe
@@ -49,15 +47,6 @@ def _log_oddly(log: Any, draw: random.Random) -> None:
     )
 
 
-def _hook(span: Any, record: Any) -> None:
-    record.otelHooked = span.is_recording()
-
-
-def _correlate(draw: random.Random) -> tuple[Any, ...]:
-    record = logging.getLogRecordFactory()("program", draw.choice((10, 40)), "file.py", 1, "text", (), None)
-    return tuple((name, str(vars(record)[name])) for name in sorted(vars(record)) if name.startswith("otel"))
-
-
 def run_structlog(run: ProgramRun) -> None:
     """Events, in spans and out of them."""
     telemetry = run.telemetry()
@@ -69,14 +58,8 @@ def run_structlog(run: ProgramRun) -> None:
             lambda *_: (_ for _ in ()).throw(structlog.DropEvent),
         ],
     )
-    events, correlation = StructlogInstrumentor(), LoggingInstrumentor()
+    events = StructlogInstrumentor()
     events.instrument(logger_provider=telemetry.loggers)
-    correlation.instrument(
-        tracer_provider=telemetry.tracers,
-        enable_log_auto_instrumentation=False,
-        inject_trace_context=run.seed % 2 == 0,
-        log_hook=_hook if run.seed % 3 == 0 else None,
-    )
     log, tracer = structlog.get_logger("program"), telemetry.tracers.get_tracer("program")
     try:
         for draw in run.halves():
@@ -86,11 +69,8 @@ def run_structlog(run: ProgramRun) -> None:
                 run.attempt(_log_oddly, log, draw)
             with tracer.start_as_current_span("logging"):
                 run.attempt(_log, log, draw)
-                run.attempt(_correlate, draw)
-            run.attempt(_correlate, draw)
             run.attempt(telemetry.flush)
     finally:
-        correlation.uninstrument()
         events.uninstrument()
         structlog.reset_defaults()
 
