@@ -17,6 +17,7 @@ from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources
 from otel_fastpath.patching.swap import Swap
+from otel_fastpath.trace.set_up import forget_names
 from otel_fastpath.trace.stock_sources import SCOPE_KEYS, SDK, sources, sources_if_any
 
 if TYPE_CHECKING:
@@ -122,10 +123,6 @@ def _make_get_meter(original: Any, _settings: Config) -> Any:
     return get_meter
 
 
-def _forget_meters() -> None:
-    hot.trace_by_name.PLANS.forget()
-
-
 def _patch(kind: str, budget: str, why: str) -> Patch:
     return Patch(
         name=f"metrics.{kind.lower()}",
@@ -148,7 +145,7 @@ PATCHES: Final = (
         make=_make_get_meter,
         requires=SDK,
         sources=sources(f"{_MODULE}:MeterProvider.get_meter", *SCOPE_KEYS),
-        undo=_forget_meters,
+        undo=forget_names,
         budgets=("meter asked for again",),
     ),
     _patch(

@@ -18,7 +18,7 @@ from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
 from otel_fastpath.patching.sources.guard import check_sources
 from otel_fastpath.patching.swap import seen_through
 from otel_fastpath.trace.context import kept_spans
-from otel_fastpath.trace.set_up import WATCHERS, forget_plans, set_up
+from otel_fastpath.trace.set_up import WATCHERS, forget_names, forget_plans, set_up
 from otel_fastpath.trace.stock_sources import (
     CONTEXT_MANAGERS,
     SCOPE,
@@ -171,10 +171,6 @@ def _make_get_tracer(original: Any, _settings: Config) -> Any:
     return get_tracer
 
 
-def _forget_tracers() -> None:
-    hot.trace_by_name.PLANS.forget()
-
-
 def _stock_manager(function: Any) -> Any:
     """The `_agnosticcontextmanager` function itself, also below a replacement of ours."""
     while not inspect.isgeneratorfunction(function.__wrapped__):
@@ -190,7 +186,7 @@ PATCHES: Final = (
         make=_make_get_tracer,
         requires=SDK,
         sources=sources(f"{_MODULE}:TracerProvider.get_tracer", *SCOPE_KEYS),
-        undo=_forget_tracers,
+        undo=forget_names,
         budgets=("tracer asked for again",),
     ),
     Patch(

@@ -52,6 +52,11 @@ def forget_plans() -> None:
     hot.trace_spans_ending.QUEUES.forget()
 
 
+def forget_names() -> None:
+    """Remove from all providers what they are asked for by name."""
+    hot.trace_by_name.PLANS.forget()
+
+
 def ways() -> list[TracerStatus]:
     """Which way the spans of each tracer take, and why; none if no patch has needed the hot modules."""
     if not _ready.cache_info().currsize:

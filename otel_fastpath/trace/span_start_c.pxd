@@ -40,7 +40,9 @@ cdef _ask_sampler(TracerPlan plan, int rule, tuple given, object trace_id)
 
 cdef bint _is_id(object value, object most) except -1
 
-cdef tuple _ask(TracerPlan plan, tuple given, object parent, object trace_id, int flags, object state, int rule, bint shares)
+cdef tuple _ask(
+    TracerPlan plan, tuple given, object parent, object trace_id, int flags, object state, int rule, bint shares
+)
 
 @cython.locals(
     plan=TracerPlan,

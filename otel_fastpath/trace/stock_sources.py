@@ -19,10 +19,13 @@ SDK: Final = ("opentelemetry-api>=1.40,<2", "opentelemetry-sdk>=1.40,<2")
 # The module of the decorator that stock uses for its context managers.
 CONTEXT_MANAGERS: Final = frozenset({"opentelemetry.util._decorator"})
 _CONTEXTS: Final = "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext"
-# What a context manager of a span calls, and this package's do not.
-SCOPE: Final = (
-    *(f"opentelemetry.context:{name}" for name in ("attach", "detach", "set_value")),
+# What a context manager calls to change the current context, and this package's do not; that of a span calls more.
+ATTACHING: Final = (
+    *(f"opentelemetry.context:{name}" for name in ("attach", "detach", "get_current", "set_value")),
     *(f"{_CONTEXTS}.{name}" for name in ("attach", "detach", "get_current")),
+)
+SCOPE: Final = (
+    *ATTACHING,
     "opentelemetry.trace.span:NonRecordingSpan.end",
     "opentelemetry.util._decorator:_AgnosticContextManager.__enter__",
 )

@@ -21,10 +21,6 @@ _MODULE: Final = "opentelemetry.instrumentation.utils"
 _API: Final = "opentelemetry.context"
 _CONTEXTS: Final = "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext"
 _READING: Final = (f"{_API}:get_current", f"{_API}:get_value", f"{_CONTEXTS}.get_current")
-_ATTACHING: Final = (
-    *(f"{_API}:{name}" for name in ("attach", "detach", "get_current", "set_value")),
-    *(f"{_CONTEXTS}.{name}" for name in ("attach", "detach", "get_current")),
-)
 _BELOW_A_SPAN: Final = {
     name: (f"{name}, below a span",) for name in ("is_http_instrumentation_enabled", "suppress_http_instrumentation")
 }
@@ -72,6 +68,6 @@ def _patch(name: str, why: str, api: tuple[str, ...], *inner: str) -> Patch:
 PATCHES: Final = (
     _patch("is_instrumentation_enabled", _ASKING, _READING),
     _patch("is_http_instrumentation_enabled", _ASKING, _READING, "is_instrumentation_enabled"),
-    _patch("suppress_instrumentation", _SUPPRESSING, _ATTACHING, "_suppress_instrumentation"),
-    _patch("suppress_http_instrumentation", _SUPPRESSING, _ATTACHING, "_suppress_instrumentation"),
+    _patch("suppress_instrumentation", _SUPPRESSING, stock_sources.ATTACHING, "_suppress_instrumentation"),
+    _patch("suppress_http_instrumentation", _SUPPRESSING, stock_sources.ATTACHING, "_suppress_instrumentation"),
 )

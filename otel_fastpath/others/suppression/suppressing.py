@@ -166,7 +166,8 @@ def _bind_suppressing(original: Callable[..., Any], keys: tuple[str, ...]) -> Ca
     return patching(original, suppress, switch)
 
 
-# These two read `inert` without `is_inert`: with one call more, the pure core would be dearer than stock.
+# These two read `inert` without `is_inert`, and each asks for its own keys: with one call or look-up more, the pure
+# core would be dearer than stock.
 
 
 def _bind_asking(original: Callable[[], bool], keys: tuple[str, ...]) -> Callable[..., object]:
