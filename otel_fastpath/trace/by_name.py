@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PLAN: Final = "_otel_fastpath_by_name"
 PLANS: Final = PlanStore(PLAN)
+_PLACE: Final = "looking for a tracer or meter by its name"
 
 
 class NamedPlan(Plan):
@@ -34,51 +35,48 @@ class NamedPlan(Plan):
         self.known: dict[Any, Any] = {}
 
 
-def bind_get(original: Callable[..., Any], kind: type, held: str, *off: str) -> Callable[..., Any]:
+def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str, shut_down: str) -> Callable[..., Any]:
     """Make what returns what a provider has made before, or else asks stock's method.
 
     Args:
         original: Stock's method.
         kind: The class of what it returns.
         held: The attribute of the provider with all that it has made.
-        off: Its attributes that are true where it returns an object of another class.
+        disabled: The attribute that is False unless it returns an object of another class.
+        shut_down: Likewise.
 
     Returns:
         A function of the provider and the four arguments of stock's method.
     """
 
     def get(provider: Any, name: Any, version: Any, schema_url: Any, attributes: Any) -> Any:
-        for each in off:
-            if getattr(provider, each):
-                return original(provider, name, version, schema_url, attributes)
-        if attributes is not None:
-            return original(provider, name, version, schema_url, attributes)
-        plan, made, asked = getattr(provider, PLAN, None), getattr(provider, held), (name, version, schema_url)
-        if plan is not None and plan.made is made:
-            found = plan.known.get(asked)
-            if found is not None:
-                return found
-        found = original(provider, name, version, schema_url)
-        if type(found) is kind:
+        plan = made = None
+        try:
+            # A value of another class may have no hash, or compare equal to a text.
+            if (
+                attributes is None
+                and type(name) is str
+                and (version is None or type(version) is str)
+                and (schema_url is None or type(schema_url) is str)
+                and not (getattr(provider, disabled, True) or getattr(provider, shut_down, True))
+            ):
+                plan, made = getattr(provider, PLAN, None), getattr(provider, held, None)
+                if plan is not None and plan.made is made:
+                    found = plan.known.get((name, version, schema_url))
+                    if found is not None:
+                        return found
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+            made = None
+        found = original(provider, name, version, schema_url, attributes)
+        # Stock logs an error about an empty name each time.
+        if type(made) is dict and name and type(found) is kind:
             try:
-                _remember(provider, plan, made, asked, found)
+                if plan is None or plan.made is not made:
+                    plan = PLANS.keep(NamedPlan(made), provider)
+                plan.known[name, version, schema_url] = found
             except Exception as error:
-                faults.absorb("the name of a tracer or meter", error)
+                faults.absorb(_PLACE, error)
         return found
 
     return get
-
-
-def _remember(provider: Any, plan: Any, made: Any, asked: Any, found: Any) -> None:
-    name, version, schema_url = asked
-    # Stock logs an error about an empty name each time. A value of another class may compare equal to a text.
-    if (
-        type(name) is str
-        and name
-        and (version is None or type(version) is str)
-        and (schema_url is None or type(schema_url) is str)
-        and type(made) is dict
-    ):
-        if plan is None or plan.made is not made:
-            plan = PLANS.keep(NamedPlan(made), provider)
-        plan.known[asked] = found

@@ -1,2 +1,6 @@
 # C types for the compiled twin of by_name.py.
-cdef _remember(object provider, object plan, object made, tuple asked, object found)
+from otel_fastpath.patching.plans_c cimport Plan
+
+cdef class NamedPlan(Plan):
+    cdef readonly dict known
+    cdef readonly object made

@@ -156,7 +156,7 @@ def _make_get_tracer(original: Any, _settings: Config) -> Any:
 
     if "_tracers" not in original.__code__.co_names:
         raise SkipError("this release makes another tracer each time")
-    get = hot.trace_by_name.bind_get(original, Tracer, "_tracers", "_disabled")
+    get = hot.trace_by_name.bind_get(original, Tracer, "_tracers", "_disabled", "_disabled")
 
     @functools.wraps(original)
     def get_tracer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import importlib.util
 import os
 import sys
@@ -319,6 +320,8 @@ def test_what_fails_is_a_fault_of_this_package(injector):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_that_hangs_or_dies_is_told():
     """With the place where it was; one that does not gives what it found."""
+    # The child would wait for the thread of pytest's own, which it does not have.
+    faulthandler.cancel_dump_traceback_later()
     assert in_child(lambda: [1, "a"], 20) == [1, "a"]
     with pytest.raises(ChildError, match="test_injection"):
         in_child(lambda: os.read(os.pipe()[0], 1), 0.2)

@@ -29,7 +29,7 @@ _SUPPRESSING_HTTP = "suppress_http_instrumentation"
 _ASKING_PLACE = "asking whether instrumentation is suppressed"
 _KEYS = ("_SUPPRESS_INSTRUMENTATION_KEY", "_SUPPRESS_INSTRUMENTATION_KEY_PLAIN", "_SUPPRESS_HTTP_INSTRUMENTATION_KEY")
 # Stock's own function.
-_decorate = ContextDecorator.__call__
+_stock_decorate = ContextDecorator.__call__
 # What stock's code finds in its module and in the API; `rest_on` says what that is.
 _suppressing = Facts(UNKNOWN)
 _asking = Facts(UNKNOWN)
@@ -63,7 +63,7 @@ class Suppression(Scope):
         """Decorate a function: in each call of it, instrumentation is suppressed."""
         if not self._state:
             drop_finalizer(self, Suppression)
-        return _decorate(self, func)  # type: ignore[arg-type]  # it has the method that is called
+        return _stock_decorate(self, func)  # type: ignore[arg-type]  # it has the method that is called
 
     def __enter__(self) -> Any:
         """Set the keys in the current context; returns None."""

@@ -16,7 +16,7 @@ import threading
 from contextlib import AbstractContextManager, ExitStack, _GeneratorContextManager
 
 import pytest
-from interrupting import interrupt
+from interrupting import Limit, interrupt
 from opentelemetry import context as context_api
 from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.instrumentation import utils
@@ -346,14 +346,12 @@ def test_where_the_interpreter_runs_signal_handlers(instrumented, host):
 def test_a_time_limit_reaches_the_host(ours):
     """Wherever it arrives, the host gets it, and nothing stays suppressed."""
 
-    class Limit(Exception):  # noqa: N818  # as the host's own
-        pass
-
     def ring(_number, _frame):
         raise Limit
 
-    def work():
+    def work(delay):
         # Apart: CPython 3.13 runs handlers at a loop's jump as if it were outside of a `try` around it.
+        signal.setitimer(signal.ITIMER_REAL, delay * 1e-6)
         for _ in range(1_000_000):
             with ours["suppress_instrumentation"]():
                 ours["is_instrumentation_enabled"]()
@@ -364,8 +362,7 @@ def test_a_time_limit_reaches_the_host(ours):
     try:
         for delay in range(1, 200):
             with pytest.raises(Limit):
-                signal.setitimer(signal.ITIMER_REAL, delay * 1e-6)
-                work()
+                work(delay)
             assert context_api.get_current() == {}, delay
     finally:
         gc.enable()

@@ -99,6 +99,7 @@ class Metrics(Workload):
         host.step("in a given context", lambda: self.counter.add(2, {"a": 1}, remote_context()))
         host.step("new instruments", self._new)
         host.step("new attributes", self._churn)
+        host.step("meters by name", self._by_name)
 
     def _measure(self, host: Host, where: str) -> None:
         attributes = {"route": "/items", "status": 200, "tags": ("a", "b")}
@@ -110,6 +111,12 @@ class Metrics(Workload):
         host.step(f"gauge{where}", self.gauge.set, 7, attributes)
         host.step(f"bound counter{where}", self.bound_counter.add, 1)
         host.step(f"bound histogram{where}", self.bound_histogram.record, 1.5)
+
+    def _by_name(self) -> Any:
+        provider = self.telemetry.meter_provider
+        meters = [provider.get_meter("by name", "1.0") for _ in range(3)]
+        meters[-1].create_counter("by_name").add(1)
+        return [each is meters[0] for each in meters]
 
     def _new(self) -> Any:
         kept = vars(self).copy()

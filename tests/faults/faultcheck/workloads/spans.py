@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.attributes import BoundedAttributes
+from opentelemetry.instrumentation import utils
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBasedTraceIdRatio
@@ -68,6 +69,9 @@ class Spans(Workload):
         host.step("lazy", self._lazy)
         host.step("not ended by its scope", self._kept_open)
         host.step("a tracer's first span", self._first)
+        host.step("tracers by name", self._by_name)
+        host.step("suppressed", self._suppressed)
+        host.step("suppressed in a function", utils.suppress_instrumentation()(self._ask))
         for name, tracer in self.others.items():
             host.step(name, self._with, tracer)
             host.step(f"{name}, as a parent", self._parent, tracer)
@@ -130,6 +134,23 @@ class Spans(Workload):
             # That it is `FAILED` where its call fails is what is promised.
             is_there = "made later" in span.attributes and span.attributes["made later"] is not None
             return is_there or not _can_hold_lazy(span)
+
+    def _by_name(self) -> Any:
+        provider = self.telemetry.tracer_provider
+        first, second = (provider.get_tracer("by name", "1.0"), trace.get_tracer("by name", "1.0", provider))
+        with second.start_as_current_span("by name") as span:
+            return first is second, provider.get_tracer("by name") is first, span.instrumentation_scope.version
+
+    def _suppressed(self) -> Any:
+        with utils.suppress_instrumentation():
+            all_of_it = self._ask()
+        with utils.suppress_http_instrumentation():
+            http = self._ask()
+        return all_of_it, http, self._ask()
+
+    @staticmethod
+    def _ask() -> Any:
+        return utils.is_instrumentation_enabled(), utils.is_http_instrumentation_enabled()
 
     def _kept_open(self) -> Any:
         with self.tracer.start_as_current_span("kept open", end_on_exit=False) as span:
