@@ -159,7 +159,7 @@ def _count(operation: Operation, side: str, place: str, library: str, folder: st
     names = (operation.bare, operation.instrumented, side)
     bare, instrumented, setup = (load(f"{operation.module}:{name}", name) for name in names)
     with Running(bare, instrumented, setup) as running:
-        native.dump_instructions(running, library, "0")
+        native.dump_profiles(running, library, "0")
     if side != "stock":
         from otel_fastpath import FastpathInstrumentor  # noqa: PLC0415  # not for stock
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.budget import environment
 from otel_fastpath.tools.budget.declare import Declaration, DeclarationError, load_toml, quoted
+from otel_fastpath.tools.budget.limits import OF_BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,7 +67,7 @@ class Calibration:
             if was != now:
                 return f"calibrated with {name} {was}, here is {now}"
         for was, now in ((self.interpreter, here.interpreter), (self.tools, here.tools)):
-            if metric == "instructions" and was != now:
+            if metric in OF_BUILD and was != now:
                 return f"calibrated on {was}; this is {now}"
         return ""
 

@@ -84,7 +84,9 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         "--only", action="append", default=[], metavar="PATTERN", help="scenarios with this name; * and ? are wildcards"
     )
     parser.add_argument(
-        "--metrics", metavar="LIST", help="comma-separated: bytecodes,calls,allocations,instructions,overhead"
+        "--metrics",
+        metavar="LIST",
+        help="comma-separated: bytecodes,calls,allocations,instructions,cache_lines,overhead",
     )
     parser.add_argument(
         "--processes", type=_count, default=5, metavar="N", help="processes for an overhead (default %(default)s)"

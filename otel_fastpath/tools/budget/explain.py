@@ -30,6 +30,9 @@ On another bug-fix release of Python a breach is inconclusive: the standard libr
                 valgrind, on any processor. The memory layout changes them by 1 % and more: a count above its limit
                 is repeated five times, and the median decides; it is inconclusive if the excess is within 0.25 % of
                 all instructions counted.
+  cache_lines   of 64 bytes with code that the instrumented call executes and the bare one does not, at each second
+                call or more often; from the same profiles. In a service, code that runs once a request costs by these.
+                Blind to data, and so to the bytecode of Python functions.
   No count includes everything, but none gives false alarms: counts gate, times confirm.
 
 Times: never compared across runs or machines.

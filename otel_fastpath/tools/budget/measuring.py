@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.tools.budget.counting import native, processes
-from otel_fastpath.tools.budget.limits import COUNTS
+from otel_fastpath.tools.budget.counting import code_lines, native, processes
+from otel_fastpath.tools.budget.limits import CACHE_LINES, COUNTS, INSTRUCTIONS, OF_BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -114,7 +114,7 @@ def count(
     with tempfile.TemporaryDirectory(prefix="otel-fastpath-") as name:
         folder = Path(name)
         libraries: dict[str, str] = {}
-        for kind in (native.ALLOCATIONS, native.INSTRUCTIONS):
+        for kind in native.KINDS:
             scenarios = [scenario for scenario, metrics in wanted if kind in metrics]
             try:
                 if scenarios:
@@ -134,9 +134,9 @@ def count(
         for metric in COUNTS:
             scenarios = [scenario for scenario, metrics in wanted if metric in metrics]
             if scenarios and (metric in _IN_PYTHON or metric in libraries):
-                for seed in seeds if metric == native.INSTRUCTIONS else seeds[:1]:
+                for seed in seeds if metric == INSTRUCTIONS else seeds[:1]:
                     progress(f"{metric} of {len(scenarios)} scenarios")
-                    one.count(scenarios, metric, folder / str(seed), seed)
+                    one.count(scenarios, metric, folder / f"{metric}-{seed}", seed)
     for name, metrics in one.found.items():
         counted.values[name] = {metric: median(values) for metric, values in metrics.items()}
     return counted
@@ -151,7 +151,7 @@ class _One:
     found: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
     def count(self, scenarios: list[Scenario], metric: str, folder: Path, seed: int) -> None:
-        profiles = folder if metric == native.INSTRUCTIONS else None
+        profiles = folder if metric in OF_BUILD else None
         job = replace(self.job, scenarios=tuple(scenarios), metrics=(metric,), seed=seed)
         try:
             if profiles:
@@ -163,12 +163,13 @@ class _One:
         except processes.WorkerError as error:
             self.counted.set_reason(scenarios, metric, str(error))
             return
-        instructions = native.read_instructions(profiles) if profiles else {}
+        instructions = native.read_instructions(folder) if metric == INSTRUCTIONS else {}
+        lines = code_lines.read(folder) if metric == CACHE_LINES else {}
         for index, scenario in enumerate(scenarios):
             found = answers[scenario.name]
             if not self.job.base:
                 check_answer(self.declaration, scenario, found)
-            value = found.get(metric)
+            value = lines.get(str(index), found.get(metric))
             if "is_fast" in found:
                 self.counted.is_fast[scenario.name] = found["is_fast"]
             if str(index) in instructions:

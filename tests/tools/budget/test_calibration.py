@@ -68,6 +68,7 @@ def test_a_file_that_is_none_is_a_mistake(tmp_path, text):
         ({"interpreter": "gcc 13"}, "calls", ""),
         ({"tools": "valgrind 3.20"}, "calls", ""),
         ({"tools": "valgrind 3.20"}, "instructions", "calibrated on valgrind 3.20; this is valgrind 3.19"),
+        ({"tools": "valgrind 3.20"}, "cache_lines", "calibrated on valgrind 3.20; this is valgrind 3.19"),
         ({"release": "3.13.1"}, "calls", ""),
         ({"interpreter": "gcc 13"}, "instructions", "calibrated on gcc 13; this is gcc 12"),
         (

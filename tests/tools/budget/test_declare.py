@@ -117,7 +117,7 @@ def test_a_pyproject_is_found_from_below(project):
             GOOD + "budget = 3",
             (
                 "scenarios.hook.budget = 3: expected one of the keys bare, instrumented, setup, "
-                "variants, regression, overhead, bytecodes, calls, allocations, instructions, max_cpu"
+                "variants, regression, overhead, bytecodes, calls, allocations, instructions, cache_lines, max_cpu"
             ),
         ),
         (GOOD + "setup = 3", 'scenarios.hook.setup = 3: expected "module:function"'),
@@ -148,7 +148,7 @@ def test_a_pyproject_is_found_from_below(project):
             GOOD.replace('calls = "<= 3"', ""),
             (
                 "scenarios.hook = (not set): expected at least one limit: regression, "
-                "overhead, bytecodes, calls, allocations, instructions, max_cpu"
+                "overhead, bytecodes, calls, allocations, instructions, cache_lines, max_cpu"
             ),
         ),
     ],

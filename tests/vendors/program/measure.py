@@ -42,7 +42,7 @@ def main() -> None:
 
     with Running(nothing, span) as running:
         if shim := os.environ.get("VENDORS_SHIM"):
-            native.dump_instructions(running, shim, NAME)
+            native.dump_profiles(running, shim, NAME)
         else:
             times = [running.instrumented.block(BLOCK) / BLOCK / 1000 for _ in range(BLOCKS)]
             Path(os.environ["VENDORS_RESULT"]).write_text(json.dumps({"us": min(times)}), encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Exact counts below Python: machine instructions (valgrind's callgrind) and allocations, with two small C shims.
+"""Exact counts below Python: allocations, and what valgrind's callgrind counts, with two small C shims.
 
-Both need a C compiler; instructions also need valgrind with its headers. If a tool is missing, the count is reported
+Both need a C compiler; callgrind also needs valgrind with its headers. If a tool is missing, the count is reported
 as not measured, with the reason.
 """
 
@@ -17,17 +17,19 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from otel_fastpath.tools.budget.counting.bytecodes import CALLS, quiet
+from otel_fastpath.tools.budget.limits import CACHE_LINES, INSTRUCTIONS, OF_BUILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from otel_fastpath.tools.budget.counting.callables import Arm, Running
 
+    _Read = TypeVar("_Read")
+
 ALLOCATIONS: Final = "allocations"
-INSTRUCTIONS: Final = "instructions"
 
 # The shim wraps the allocators of all three domains and increments a counter of the calling thread. It declares
 # Python's structure and functions itself, so it needs no headers; the running interpreter has the symbols.
@@ -68,12 +70,17 @@ long long end(void) {
     return allocations;
 }
 """
-_COUNT_INSTRUCTIONS: Final = """
+_PROFILE: Final = """
 #include <valgrind/callgrind.h>
 void begin(void) { CALLGRIND_START_INSTRUMENTATION; CALLGRIND_ZERO_STATS; }
 void end(const char *name) { CALLGRIND_DUMP_STATS_AT(name); CALLGRIND_STOP_INSTRUMENTATION; }
 """
-_SOURCES: Final = {ALLOCATIONS: _COUNT_ALLOCATIONS, INSTRUCTIONS: _COUNT_INSTRUCTIONS}
+_SOURCES: Final = {ALLOCATIONS: _COUNT_ALLOCATIONS, **dict.fromkeys(OF_BUILD, _PROFILE)}
+KINDS: Final = tuple(_SOURCES)
+_LABEL: Final = re.compile(r"^desc: Trigger: Client Request: (bare|instrumented) (.*)$", re.MULTILINE)
+# The calls are made on the first thread of the process.
+_FIRST: Final = re.compile(r"^thread: 1$", re.MULTILINE)
+_TOTAL: Final = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 _NO_RANDOM_ADDRESSES: Final = 0x0040000
 _INTERPRETER: Final = re.compile(r"/libpython[^/]*$")
 # valgrind emulates a processor, which has AVX2 only if the real one has it. With these features disabled, glibc uses
@@ -96,7 +103,7 @@ def build(kind: str, folder: Path) -> Path:
     Raises:
         MissingToolError: No compiler, no valgrind, or no headers of valgrind.
     """
-    if kind == INSTRUCTIONS and shutil.which("valgrind") is None:
+    if kind in OF_BUILD and shutil.which("valgrind") is None:
         raise MissingToolError("valgrind is not installed")
     command = compiler()
     if not shutil.which(command[0]):
@@ -134,8 +141,8 @@ def _difference(running: Running, count: Callable[[Arm], int]) -> float:
     return (count(running.instrumented) - count(running.bare)) / CALLS
 
 
-def dump_instructions(running: Running, library: str, name: str) -> None:
-    """Write a profile of each callable for `read_instructions`; runs under valgrind."""
+def dump_profiles(running: Running, library: str, name: str) -> None:
+    """Write a profile of each callable for `read_profiles`; runs under valgrind."""
     shim = ctypes.CDLL(library)
     shim.end.argtypes = [ctypes.c_char_p]
     for arm_name, arm in (("bare", running.bare), ("instrumented", running.instrumented)):
@@ -146,8 +153,8 @@ def dump_instructions(running: Running, library: str, name: str) -> None:
             shim.end(label)
 
 
-def under_valgrind(command: Sequence[str], folder: Path) -> list[str]:
-    """Return the command that runs this one under callgrind and writes profiles to the folder.
+def under_valgrind(command: Sequence[str], folder: Path, metrics: Sequence[str] = (INSTRUCTIONS,)) -> list[str]:
+    """Return the command that runs this one under callgrind and writes profiles for these metrics to the folder.
 
     Threads are profiled separately: work of an export thread is not part of a call.
     """
@@ -157,6 +164,7 @@ def under_valgrind(command: Sequence[str], folder: Path) -> list[str]:
         "--tool=callgrind",
         "--instr-atstart=no",
         "--separate-threads=yes",
+        *(("--dump-instr=yes", "--compress-pos=no", "--compress-strings=no") if CACHE_LINES in metrics else ()),
         f"--callgrind-out-file={folder / 'profile.%p'}",
         *command,
     ]
@@ -177,17 +185,21 @@ def fix_addresses() -> None:
 
 
 def read_instructions(folder: Path) -> dict[str, tuple[float, float]]:
-    """Instructions per call for each name given to `dump_instructions`: instrumented minus bare, and instrumented."""
-    found: dict[str, dict[str, int]] = {}
+    """Instructions per call for each name given to `dump_profiles`: instrumented minus bare, and instrumented."""
+    found = read_profiles(folder, lambda text: int(total[1]) if (total := _TOTAL.search(text)) else 0)
+    return {name: ((instrumented - bare) / CALLS, instrumented / CALLS) for name, (bare, instrumented) in found.items()}
+
+
+def read_profiles(folder: Path, read: Callable[[str], _Read]) -> dict[str, tuple[_Read, _Read]]:
+    """What is read from the profiles of the two callables, bare first, for each name given to `dump_profiles`."""
+    found: dict[str, dict[str, _Read]] = {}
     for file in folder.glob("profile.*"):
         text = file.read_text(errors="replace")
-        label = re.search(r"^desc: Trigger: Client Request: (bare|instrumented) (.*)$", text, re.MULTILINE)
-        total = re.search(r"^(?:summary|totals): (\d+)", text, re.MULTILINE)
-        # The calls are made on the first thread of the process.
-        if label and total and re.search(r"^thread: 1$", text, re.MULTILINE):
-            found.setdefault(label[2], {})[label[1]] = int(total[1])
+        label = _LABEL.search(text)
+        if label and _FIRST.search(text):
+            found.setdefault(label[2], {})[label[1]] = read(text)
     return {
-        name: ((arms["instrumented"] - arms["bare"]) / CALLS, arms["instrumented"] / CALLS)
+        name: (arms["bare"], arms["instrumented"])
         for name, arms in found.items()
         if arms.keys() == {"bare", "instrumented"}
     }

@@ -103,7 +103,7 @@ def command(module: str, *arguments: str) -> list[str]:
 def start(command: Sequence[str], job: Job, profiles: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a job's command, under callgrind if profiles are wanted."""
     return subprocess.run(
-        native.under_valgrind(command, profiles) if profiles else list(command),
+        native.under_valgrind(command, profiles, job.metrics) if profiles else list(command),
         env={**os.environ, **_surroundings(job), **(native.surroundings(os.environ) if profiles else {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from otel_fastpath.tools.budget import blocks, estimate
 from otel_fastpath.tools.budget.counting import bytecodes, native, sides
 from otel_fastpath.tools.budget.counting.callables import Arm, Running, ScenarioError, load
+from otel_fastpath.tools.budget.limits import OF_BUILD
 from otel_fastpath.tools.budget.reference import REFERENCES
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def count(running: Running, job: dict[str, Any]) -> dict[str, Any]:
             found[metric] = bytecodes.total(bytecodes.calls(running))
         elif metric == native.ALLOCATIONS:
             found[metric] = native.allocations(running, job["libraries"][metric])
-        elif metric == native.INSTRUCTIONS:
-            native.dump_instructions(running, job["libraries"][metric], str(job["label"]))
+        elif metric in OF_BUILD:
+            native.dump_profiles(running, job["libraries"][metric], str(job["label"]))
         elif metric == "functions":
             found[metric] = [vars(each) for each in bytecodes.functions(running)]
     return found
