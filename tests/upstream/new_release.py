@@ -54,7 +54,16 @@ def steps(changed: list[str]) -> list[Outcome]:
     release = subprocess.run([NEWEST, "-c", version], capture_output=True, text=True, check=True).stdout
     return [
         run("statements", NEWEST, "tests/others/known_statements.py"),
-        run("mutations of what changed", NEWEST, "tests/mutations/run.py", "--only", *changed),
+        run(
+            "mutations of what changed",
+            NEWEST,
+            "tests/mutations/run.py",
+            "--only",
+            *changed,
+            "--kind",
+            "result",
+            "effect",
+        ),
         run("stock's suites", sys.executable, "tests/upstream/run.py", "--otel-version", release),
     ]
 
