@@ -278,7 +278,7 @@ class Installation:
         may_import = not imports.in_hook() or threading.active_count() == 1
         for name in self._modules:
             if sys.modules.get(name) is None:
-                if name == self.patch.module or not may_import:
+                if name in {self.patch.module, *self.patch.after} or not may_import:
                     return name
             elif name not in self._executed and not imports.is_imported(name):
                 return name

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.compiled.facts import equate
 from otel_fastpath.patching.patch import Patch, ReplacedError
+from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import API, RUNTIME, sources
 
 if TYPE_CHECKING:
@@ -47,8 +50,8 @@ def _patch(
     module = written or target.partition(":")[0]
 
     def make(original: Any, _settings: Config) -> Any:
-        if original.__globals__["__name__"] != module:
-            raise ReplacedError(f"{target} is replaced already, by {original.__globals__['__name__']}")
+        if not is_defined_in(sys.modules[module], original):
+            raise ReplacedError(f"{target} is replaced already, by {origin(original)}")
         return _once(bind(), original)
 
     return Patch(

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
-from opentelemetry import baggage, trace
-from opentelemetry import context as context_api
 
-from otel_fastpath.trace.context import baggage_functions, context_functions
+sys.path.insert(0, str(Path(__file__).parent))
 
-# The names of the patches -> the module of the function, and what makes the replacement.
-PATCHED = {
-    "context.attach": (context_api, context_functions.bind_attach),
-    "context.detach": (context_api, context_functions.bind_detach),
-    "context.get_value": (context_api, context_functions.bind_get_value),
-    "context.set_value": (context_api, context_functions.bind_set_value),
-    "trace.set_span_in_context": (trace, context_functions.bind_set_span),
-    "trace.get_current_span": (trace, context_functions.bind_get_span),
-    "baggage.get_all": (baggage, baggage_functions.bind_get_all),
-    "baggage.get_baggage": (baggage, baggage_functions.bind_get_baggage),
-    "baggage.set_baggage": (baggage, baggage_functions.bind_set_baggage),
-}
-STOCK = {name: getattr(module, name.partition(".")[2]) for name, (module, _) in PATCHED.items()}
+from api_functions import PATCHED, STOCK
 
 
 @pytest.fixture
