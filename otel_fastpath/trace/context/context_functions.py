@@ -72,9 +72,11 @@ def bind_detach(original: Callable[..., Any]) -> Callable[..., object]:
             if not is_inert(switch) and _detaching.hold():
                 reset_value(_variable, token)
                 return
-        except Exception as error:
+        except (RuntimeError, TypeError, ValueError):
             # Of a token of another context, for example: stock's function gets the same error, and logs it.
-            faults.raise_interruption(error)
+            pass
+        except Exception as error:
+            faults.absorb("opentelemetry.context.detach", error)
         original(token)
 
     return patching(original, detach, switch)

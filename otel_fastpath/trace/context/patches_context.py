@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.compiled.facts import equate
 from otel_fastpath.patching.patch import Patch, ReplacedError
+from otel_fastpath.patching.sources.guard import UnmetError
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.patching.stock import is_defined_in
 from otel_fastpath.trace.stock_sources import API, RUNTIME, sources
@@ -50,6 +51,9 @@ def _patch(
     module = written or target.partition(":")[0]
 
     def make(original: Any, _settings: Config) -> Any:
+        runtime: Any = sys.modules[_CONTEXT]._RUNTIME_CONTEXT
+        if f"{type(runtime).__module__}:{type(runtime).__qualname__}" != RUNTIME:
+            raise UnmetError(f"the runtime context is another one: {type(runtime).__qualname__}")
         if not is_defined_in(sys.modules[module], original):
             raise ReplacedError(f"{target} is replaced already, by {origin(original)}")
         return _once(bind(), original)
