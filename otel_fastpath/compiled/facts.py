@@ -51,13 +51,28 @@ class Facts:
         self.hold: Callable[[], bool] = names["hold"]
 
 
+# By id, so that whatever an attribute may have can be looked up.
+_equals: Final[dict[int, tuple[object, object]]] = {}
+
+
+def equate(replacement: object, original: object) -> None:
+    """Let a replacement count as what it replaces: it does the same, whether it is in force or not."""
+    _equals[id(replacement)] = replacement, original
+
+
+def replaced(value: object) -> object:
+    """What the value counts as: what it replaces, or itself."""
+    found = _equals.get(id(value))
+    return value if found is None or found[0] is not value else found[1]
+
+
 def is_same(found: object, value: object) -> bool:
     """Whether an attribute still has its value; a class method is bound again each time that it is read."""
     if found is value:
         return True
-    if not (type(found) is MethodType and type(value) is MethodType):
-        return False
-    return found.__func__ is value.__func__ and found.__self__ is value.__self__
+    if type(found) is MethodType and type(value) is MethodType:
+        return found.__func__ is value.__func__ and found.__self__ is value.__self__
+    return replaced(found) is replaced(value)
 
 
 def is_true(facts: Facts) -> bool:

@@ -21,12 +21,14 @@ cdef class Facts:
     cdef Instance instances
     cdef public tuple items
     cdef shared_count seen
+    cdef shared_count missed
     cpdef renew(self, items)
     cdef tuple _known(self)
     cdef bint _recheck(self) except -1
+    cdef bint _miss(self, unsigned long before, bint is_watched) except -1
     cdef bint _are_same(self, Instance instance) except -1
 
     cdef inline bint hold(self) except -1:
-        if self.seen != changes and not self._recheck():
+        if self.seen != changes and (self.missed == changes or not self._recheck()):
             return False
         return self.instances is None or self._are_same(self.instances)

@@ -90,7 +90,7 @@ cdef class Facts:
     def __init__(self, items):
         cdef Instance instance
         self.items = tuple(items)
-        self.seen = 0
+        self.seen = self.missed = 0
         for owner, name, value in self.items:
             if isinstance(owner, (type, ModuleType)):
                 continue
@@ -124,17 +124,23 @@ cdef class Facts:
                 with cython.critical_section(_watching):
                     is_watched = watch_class(owner) and is_watched
                 if not _is_same(getattr(owner, name, ABSENT), value):
-                    return False
+                    return self._miss(before, is_watched)
             elif isinstance(owner, ModuleType):
                 namespace = owner.__dict__
                 # CPython 3.13 marks the dict as watched without its lock: a change at the same time could undo that.
                 with cython.critical_section(_watching, namespace):
                     is_watched = watch_dict(namespace) and is_watched
                 if not _is_same(_in_module(namespace, owner, name), value):
-                    return False
+                    return self._miss(before, is_watched)
         if is_watched:
             self.seen = before
         return True
+
+    cdef bint _miss(self, unsigned long before, bint is_watched) except -1:
+        """They do not hold, and will not until the next change that is reported; returns False."""
+        if is_watched:
+            self.missed = before
+        return False
 
     cdef bint _are_same(self, Instance instance) except -1:
         """Whether the objects still have, and have not, what they had."""

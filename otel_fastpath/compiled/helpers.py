@@ -31,11 +31,15 @@ item = operator.getitem
 # The value of a key, or None: what reads a dict that threads share. Without the interpreter lock, another thread may
 # replace the value before Cython's form of `dict.get` has a reference to it.
 get_item = dict.get
+# The same for a mapping of a class that inherits from dict, and has its `get`.
+value_of = dict.get
 # Copies a dict in a critical section. Without the interpreter lock, CPython's `dict.copy` may take the dict's own lock
 # twice, which leaves the section.
 copied = dict.copy
 # Stores a value also in a dict whose class forbids it.
 set_item = dict.__setitem__
+# Whether the second is an instance of the first, a class, or of a class that inherits from it. Not by registration.
+is_instance = type.__instancecheck__
 # Where to insert a value into a sorted sequence. The C form does without the call's parsing of arguments.
 bisect_left = bisect.bisect_left
 # Get and reset a context variable that has a default value.

@@ -169,6 +169,9 @@ cdef extern from *:
         return done;
     }
     #endif
+    static inline int otel_fastpath_is_instance(PyObject *kind, PyObject *value) {
+        return PyObject_TypeCheck(value, (PyTypeObject *)kind);
+    }
     static PyObject *otel_fastpath_new_instance(PyObject *type) {
         PyObject *none = PyTuple_New(0);
         PyObject *made = none == NULL ? NULL : ((PyTypeObject *)type)->tp_new((PyTypeObject *)type, none, NULL);
@@ -319,6 +322,7 @@ cdef extern from *:
     }
     """
     object get_item "otel_fastpath_get_item"(dict mapping, object key)
+    object value_of "otel_fastpath_get_item"(object mapping, object key)
     dict copied "otel_fastpath_copied"(dict mapping)
     object get_value "otel_fastpath_get_value"(object variable)
     object set_value "PyContextVar_Set"(object variable, object value)
@@ -326,6 +330,7 @@ cdef extern from *:
     int process_id "otel_fastpath_process_id"()
     Py_ssize_t address "otel_fastpath_address"(object value)
     int set_item "PyDict_SetItem"(object mapping, object key, object value) except -1
+    bint is_instance "otel_fastpath_is_instance"(object kind, object value)
     object item "otel_fastpath_item"(object value, Py_ssize_t index)
     Py_ssize_t bisect_left "otel_fastpath_bisect_left"(object ascending, object value) except -1
     object read_clock "otel_fastpath_read_clock"(dict module)

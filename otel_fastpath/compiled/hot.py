@@ -73,6 +73,8 @@ TWINS: Final = (
     "trace.span_start_c",
     "trace.stock_steps_c",
     "trace.tracer_c",
+    "trace.context.baggage_functions_c",
+    "trace.context.context_functions_c",
     "trace.context.current_context_c",
     "trace.context.current_span_c",
     "trace.context.propagation_c",
@@ -155,6 +157,8 @@ if TYPE_CHECKING:
     from otel_fastpath.trace import span_start as trace_span_start
     from otel_fastpath.trace import stock_steps as trace_stock_steps
     from otel_fastpath.trace import tracer as trace_tracer
+    from otel_fastpath.trace.context import baggage_functions as trace_context_baggage_functions
+    from otel_fastpath.trace.context import context_functions as trace_context_context_functions
     from otel_fastpath.trace.context import current_context as trace_context_current_context
     from otel_fastpath.trace.context import current_span as trace_context_current_span
     from otel_fastpath.trace.context import propagation as trace_context_propagation

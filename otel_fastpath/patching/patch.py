@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath import compiled
 from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
@@ -52,6 +53,7 @@ __all__ = [
 ]
 
 _logger = Quiet(__name__)
+_WHY_ONLY_COMPILED: Final = "in the pure core it would take as long as OpenTelemetry's own code"
 # Of the log records about skipped patches.
 _LEVELS: Final = {UnmetError: logging.INFO, ReplacedError: logging.DEBUG}
 
@@ -89,6 +91,8 @@ class Patch:
         stock: What else of stock the target's code calls; the replacement asks it at each call.
         diversions: The functions that the replacement diverts, which are given back after the patch is removed.
         undo: Called after the patch is removed; cleans up what the replacement left elsewhere.
+        after: Modules that the replacement's own code imports; the patch waits until they are imported, too.
+        only_compiled: Whether the patch is left off in the pure core: there, stock's code takes no longer.
         needs_gil: False if the replacement is also correct without the global interpreter lock.
         budgets: The names of the benchmark scenarios whose budgets limit what the replacement costs.
     """
@@ -104,6 +108,8 @@ class Patch:
     stock: Stock | None = None
     diversions: Diversions | None = None
     undo: Callable[[], object] | None = None
+    after: tuple[str, ...] = ()
+    only_compiled: bool = False
     needs_gil: bool = True
     budgets: tuple[str, ...] = ()
 
@@ -148,7 +154,7 @@ class Installation:
         self._distributions = distributions
         self._log_skip = log_skip
         places = (patch.target, *(place for place, known in patch.sources.items() if MAY_BE_MISSING not in known))
-        self._modules = tuple(dict.fromkeys(place.partition(":")[0] for place in places))
+        self._modules = tuple(dict.fromkeys((*(place.partition(":")[0] for place in places), *patch.after)))
         self._note = Lock()
         self._agenda = Agenda()
         self._off: str | None = self.reason
@@ -272,7 +278,7 @@ class Installation:
         may_import = not imports.in_hook() or threading.active_count() == 1
         for name in self._modules:
             if sys.modules.get(name) is None:
-                if name == self.patch.module or not may_import:
+                if name in {self.patch.module, *self.patch.after} or not may_import:
                     return name
             elif name not in self._executed and not imports.is_imported(name):
                 return name
@@ -375,6 +381,8 @@ class Patcher:
             self._logged.clear()
         for name, installation in self.installations.items():
             reason = off(name)
+            if reason is None and installation.patch.only_compiled and not compiled.is_compiled():
+                reason = _WHY_ONLY_COMPILED
             if reason is None:
                 installation.install(settings)
             else:

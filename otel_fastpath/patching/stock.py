@@ -13,7 +13,7 @@ import sys
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.compiled.facts import Facts, is_same
+from otel_fastpath.compiled.facts import Facts, is_same, replaced
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.cache import remembering
 from otel_fastpath.patching.sources.guard import (
@@ -283,11 +283,11 @@ def is_defined_in(owner: Any, value: Any) -> bool:
 
 
 def as_defined(owner: Any, name: str) -> object:
-    """The function or property of this name if stock defined it in this module or class.
+    """The function or property of this name if stock defined it in this module or class, also below `facts.equate`.
 
     If other code has replaced it, an object that nothing else is identical to: the replacement is to be called.
     """
-    found = vars(owner).get(name)
+    found = replaced(vars(owner).get(name))
     return found if is_defined_in(owner, found) else object()
 
 

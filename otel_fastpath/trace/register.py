@@ -20,6 +20,9 @@ class _Trace(Feature):
 FEATURE: Final = _Trace(
     "trace",
     parts=(
+        Declarations(
+            "trace.context.patches_context", *(f"opentelemetry.{name}" for name in ("baggage", "context", "trace"))
+        ),
         Declarations("trace.context.patches_current_span", "opentelemetry.trace"),
         Declarations("trace.context.patches_propagation", "opentelemetry.trace"),
         Declarations("trace.patches_span", "opentelemetry.sdk.trace"),

@@ -18,11 +18,11 @@ API: Final = ("opentelemetry-api>=1.40,<2",)
 SDK: Final = ("opentelemetry-api>=1.40,<2", "opentelemetry-sdk>=1.40,<2")
 # The module of the decorator that stock uses for its context managers.
 CONTEXT_MANAGERS: Final = frozenset({"opentelemetry.util._decorator"})
-_CONTEXTS: Final = "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext"
+RUNTIME: Final = "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext"
 # What a context manager calls to change the current context, and this package's do not; that of a span calls more.
 ATTACHING: Final = (
     *(f"opentelemetry.context:{name}" for name in ("attach", "detach", "get_current", "set_value")),
-    *(f"{_CONTEXTS}.{name}" for name in ("attach", "detach", "get_current")),
+    *(f"{RUNTIME}.{name}" for name in ("attach", "detach", "get_current")),
 )
 SCOPE: Final = (
     *ATTACHING,

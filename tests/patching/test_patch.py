@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from onepatch import SUBJECT, louder, state
 
+from otel_fastpath import compiled
 from otel_fastpath.patching.patch import Patch, Patcher, State, fingerprint
 
 pytestmark = pytest.mark.usefixtures("subject")
@@ -271,3 +272,27 @@ def test_installed_while_this_thread_imports_the_target(patcher, modules, monkey
 
     assert state(one) == (State.APPLIED, "")
     assert patched.function() == "plain!"
+
+
+def test_modules_that_the_replacement_imports(patcher, modules):
+    """The patch waits for them, too."""
+    modules("beside", "")
+    importlib.import_module("patched")
+    one = patcher(after=("beside",))
+    one.install()
+    assert state(one) == (State.WAITING, "beside is not imported yet")
+
+    importlib.import_module("beside")
+
+    assert state(one) == (State.APPLIED, "")
+
+
+def test_a_patch_for_the_compiled_core_only(patcher, monkeypatch):
+    """In the pure core it is off, and the status says why."""
+    importlib.import_module("patched")
+    one = patcher(only_compiled=True)
+    for is_compiled, expected in ((False, State.OFF), (True, State.APPLIED), (False, State.OFF)):
+        monkeypatch.setattr(compiled, "is_compiled", lambda is_compiled=is_compiled: is_compiled)
+        one.install()
+        assert state(one)[0] is expected
+        assert ("the pure core" in state(one)[1]) is not is_compiled

@@ -62,6 +62,10 @@ _reading = Facts(_READING)
 READING_VALUE = [*_READING, (_context_api, "get_value", as_defined(_context_api, "get_value"))]
 # While these hold, the current span is `current_value(_variable, _SPAN_KEY)`.
 READING_SPAN = [*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))]
+# What the API's own functions rest on, each for itself.
+GETTING_CURRENT = [*_READING, (_runtime, "get_current", ABSENT)]
+ATTACHING_CONTEXT = [_READING[0], *_method("attach")]
+DETACHING_CONTEXT = [_READING[0], *_method("detach")]
 _reading_span = Facts(READING_SPAN)
 _attaching = Facts(_ATTACHING)
 _setting = Facts([*_ATTACHING, *_DETACHING, (_context_api, "set_value", as_defined(_context_api, "set_value"))])

@@ -3,6 +3,9 @@ from otel_fastpath.compiled.facts_c cimport Facts
 
 cdef list READING_SPAN
 cdef list READING_VALUE
+cdef list GETTING_CURRENT
+cdef list ATTACHING_CONTEXT
+cdef list DETACHING_CONTEXT
 cdef object _variable
 cdef Facts _reading
 cdef Facts _reading_span
