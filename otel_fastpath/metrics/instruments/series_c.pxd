@@ -3,6 +3,11 @@ from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_size
 from otel_fastpath.patching.plans_c cimport Plan
 
+cdef class BucketScale:
+    cdef public object mapping
+    cdef public object number
+    cdef public double factor
+
 cdef class SeriesCell:
     cdef public object aggregation
     cdef public object attributes
@@ -20,6 +25,7 @@ cdef class SeriesCell:
     cdef public object reservoir
     cdef public object reservoir_lock
     cdef public dict reservoir_state
+    cdef public BucketScale scale
     cdef public dict state
 
 cdef class Recorder(Plan):
