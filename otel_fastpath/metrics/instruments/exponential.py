@@ -147,13 +147,13 @@ def _read_scale(mapping: Any) -> BucketScale | None:
     if scales is None:
         return None
     own = vars(mapping)
-    number = own["_scale"]
+    number = own.get("_scale")
     if "map_to_index" in own or type(number) is not int or number not in scales:
         return None
     factor = 0.0
     if number > 0:
         factor = math.ldexp(1 / math.log(2), number)
-        if own["_scale_factor"] != factor:
+        if own.get("_scale_factor") != factor:
             return None
     return BucketScale(mapping, number, factor)
 

@@ -62,11 +62,13 @@ def observe(
                 given = next(observations, _END)
                 if given is _END:
                     break
-                amount = given.value
+                is_plain = type(given) is Observation
+                # What is no observation may give another value each time that it is asked.
+                amount: Any = given.value if _CHECKS or is_plain else None
                 if _CHECKS and not math.isfinite(amount):
                     _instrument_globals["_logger"].warning(_WARNING, given.value, instrument.name)
                     continue
-                if recorder is not None and type(given) is Observation:
+                if recorder is not None and is_plain:
                     cells = _known(recorder, amount, given._attributes, given._context)
                 if cells is None:
                     measurement = _measurement(instrument, given)

@@ -6,7 +6,7 @@ from otel_fastpath.metrics.instruments.series_c cimport Recorder, SeriesCell
 cdef dict _instrument_globals
 cdef bint _CHECKS
 
-@cython.locals(cells=tuple)
+@cython.locals(cells=tuple, is_plain=bint)
 cpdef observe(object instrument, object options, Recorder recorder, object storage, object sampling)
 
 cdef _measurement(object instrument, object given)
