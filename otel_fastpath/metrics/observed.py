@@ -9,9 +9,7 @@ from opentelemetry.sdk.metrics._internal import instrument as _instruments
 from opentelemetry.sdk.metrics._internal import measurement_consumer as _consumers
 from opentelemetry.sdk.metrics._internal.exceptions import MetricsTimeoutError
 
-from otel_fastpath.metrics.instruments.reentry import inside, is_inside
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.plans import Plan
 from otel_fastpath.patching.stock import has_own, own_methods
 
 if TYPE_CHECKING:
@@ -27,28 +25,21 @@ _DEFAULT_TIMEOUT: Final = 10_000 * 1e6
 OBSERVED: Final = "_otel_fastpath_observed"
 
 
-class ObservedSeries(Plan):
-    """The recorders of an observable instrument; stored on it.
-
-    Attributes:
-        recorders: The address of a reader's storage -> the recorder of its series.
-    """
-
-    __slots__ = ("recorders",)
-    recorders: dict[int, Any]
-
-
 class ObservableCollector:
     """Collects for one reader, its observable instruments first.
 
     Args:
         observe: The function of this name in `observing` or its compiled twin.
+        make_series: The class `series.ObservedSeries`, likewise.
         make_recorder: The planner's function of this name for one storage.
         store: The class `plans.PlanStore`.
     """
 
-    def __init__(self, observe: Callable[..., None], make_recorder: Callable[..., Any], store: Any) -> None:
+    def __init__(
+        self, observe: Callable[..., None], make_series: Any, make_recorder: Callable[..., Any], store: Any
+    ) -> None:
         self._observe = observe
+        self._make_series = make_series
         self._make_recorder = make_recorder
         self._series = store(OBSERVED)
 
@@ -92,7 +83,7 @@ class ObservableCollector:
         try:
             series = vars(instrument).get(OBSERVED)
             if series is None or series.owner != id(instrument):
-                series = ObservedSeries()
+                series = self._make_series()
                 series.recorders = {}
                 self._series.keep(series, instrument)
             recorder = series.recorders.get(id(storage))
@@ -104,8 +95,3 @@ class ObservableCollector:
             faults.absorb("metrics collection", error)
             return None
         return recorder
-
-
-def is_usual(consumer: Any) -> bool:
-    """Whether a consumer is stock's, and this thread does not hold stock's locks."""
-    return type(consumer) is _consumers.SynchronousMeasurementConsumer and not (inside and is_inside())

@@ -7,13 +7,12 @@ is a measurement with attributes that are copied, cleaned and turned into a key.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled import hot
 from otel_fastpath.metrics.known_types import FINDING
 from otel_fastpath.metrics.set_up import set_up
 from otel_fastpath.patching.patch import Patch
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.stock_sources import SDK, sources, sources_if_any
 
 if TYPE_CHECKING:
@@ -30,20 +29,9 @@ def _forget() -> None:
 
 
 def _make(original: Any, settings: Config) -> Any:
-    from otel_fastpath.metrics.observed import is_usual  # noqa: PLC0415  # it imports the SDK: only where it is patched
-
-    ready = set_up(settings)
-    observables = ready.observables
+    observables = set_up(settings).observables
     _forgetting.append(observables.forget)
-    switch = Switch()
-
-    @functools.wraps(original)
-    def collect(self: Any, metric_reader: Any, timeout_millis: float = 10_000) -> Any:
-        if is_inert(switch) or not is_usual(self):
-            return original(self, metric_reader, timeout_millis)
-        return observables.collect(self, metric_reader, timeout_millis)
-
-    return patching(original, collect, switch)
+    return hot.metrics_instruments_observing.bind_collect(original, observables.collect)
 
 
 PATCHES: Final = (

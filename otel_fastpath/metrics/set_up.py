@@ -68,8 +68,12 @@ class Ready:
         planner = self.planner
         from otel_fastpath.metrics.observed import ObservableCollector  # noqa: PLC0415  # likewise
 
-        observe = hot.metrics_instruments_observing.observe
-        return ObservableCollector(observe, planner.make_observed, hot.patching_plans.PlanStore)
+        return ObservableCollector(
+            hot.metrics_instruments_observing.observe,
+            hot.metrics_instruments_series.ObservedSeries,
+            planner.make_observed,
+            hot.patching_plans.PlanStore,
+        )
 
     @functools.cached_property
     def collector(self) -> Collector:

@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry.context import get_current
 from opentelemetry.metrics import Observation
 from opentelemetry.sdk.metrics._internal import instrument as _sdk_instruments
+from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.helpers import current_value
 from otel_fastpath.metrics.instruments.consuming import _learnt
 from otel_fastpath.metrics.instruments.exponential import LEFT
 from otel_fastpath.metrics.instruments.recording import _TRACED, _add, _pass_on, _try_open, cells_of
-from otel_fastpath.metrics.instruments.reentry import hold_locks
+from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import _variable, span_in
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from opentelemetry.context import Context
     from opentelemetry.metrics import CallbackOptions
     from opentelemetry.util import types
@@ -34,6 +38,19 @@ _instrument_globals = vars(_sdk_instruments)
 _CHECKS = "isfinite" in _sdk_instruments._Asynchronous.callback.__code__.co_names
 _END: Any = object()
 _WARNING = "Callback returned a non-finite value %s for instrument %s, ignoring measurement."
+
+
+def bind_collect(original: Callable[..., Any], instead: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the replacement for `SynchronousMeasurementConsumer.collect`; `instead` is called where that is possible."""
+    switch = Switch()
+
+    def collect(self: SynchronousMeasurementConsumer, metric_reader: object, timeout_millis: float = 10_000) -> Any:
+        is_usual = type(self) is SynchronousMeasurementConsumer and not (inside and is_inside())
+        if is_inert(switch) or not is_usual:
+            return original(self, metric_reader, timeout_millis)
+        return instead(self, metric_reader, timeout_millis)
+
+    return patching(original, collect, switch)
 
 
 def observe(

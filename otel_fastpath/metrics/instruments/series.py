@@ -161,6 +161,17 @@ class Recorder(Plan):
         self.bytes = 0
 
 
+class ObservedSeries(Plan):
+    """The recorders of an observable instrument; stored on it.
+
+    Attributes:
+        recorders: The address of a reader's storage -> the recorder of its series.
+    """
+
+    __slots__ = ("recorders",)
+    recorders: dict[int, Recorder]
+
+
 class Series:
     """What a bound instrument records to: a recorder, attributes, and the cells once they are known."""
 

@@ -43,6 +43,9 @@ cdef class Recorder(Plan):
     cdef public object sights
     cdef public object storages
 
+cdef class ObservedSeries(Plan):
+    cdef public dict recorders
+
 cdef class Series:
     cdef public object attributes
     cdef public tuple cells
