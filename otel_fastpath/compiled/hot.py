@@ -59,10 +59,13 @@ TWINS: Final = (
     "logs.records.emitting_c",
     "logs.records.record_c",
     "logs.records.structlog_events_c",
+    "metrics.exponential_points_c",
     "metrics.points_c",
     "metrics.instruments.bound_c",
     "metrics.instruments.consuming_c",
     "metrics.instruments.exemplars_c",
+    "metrics.instruments.exponential_c",
+    "metrics.instruments.observing_c",
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
     "others.suppression.suppressing_c",
@@ -143,10 +146,13 @@ if TYPE_CHECKING:
     from otel_fastpath.logs.records import emitting as logs_records_emitting
     from otel_fastpath.logs.records import record as logs_records_record
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
+    from otel_fastpath.metrics import exponential_points as metrics_exponential_points
     from otel_fastpath.metrics import points as metrics_points
     from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound
     from otel_fastpath.metrics.instruments import consuming as metrics_instruments_consuming
     from otel_fastpath.metrics.instruments import exemplars as metrics_instruments_exemplars
+    from otel_fastpath.metrics.instruments import exponential as metrics_instruments_exponential
+    from otel_fastpath.metrics.instruments import observing as metrics_instruments_observing
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
     from otel_fastpath.others.suppression import suppressing as others_suppression_suppressing

@@ -28,6 +28,7 @@ from opentelemetry.sdk.metrics._internal.point import (
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import forget_series
 from otel_fastpath.metrics.known_types import unknown
+from otel_fastpath.metrics.stock_buckets import COLLECTING, MERGING
 from otel_fastpath.patching.pausing import Pace
 from otel_fastpath.patching.stock import unreplaced
 
@@ -54,21 +55,28 @@ _METHODS: Final[dict[type, tuple[str, ...]]] = {
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 _RESERVOIR: Final = f"{_MODULE}.exemplar.exemplar_reservoir"
 # What the data points of an aggregation, and their exemplars, rest on, besides what all collection does.
-RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
-    kind: (
-        *(f"{_MODULE}.aggregation:{kind.__name__}.{method}" for method in ("__init__", "collect", *more)),
-        f"{_MODULE}.point:{point}",
-    )
-    for kind, point, *more in (
-        (_SUM, "NumberDataPoint"),
-        (_LAST, "NumberDataPoint"),
-        (_HISTOGRAM, "HistogramDataPoint", "_get_empty_bucket_counts"),
-    )
-} | {
-    kind: (f"{_RESERVOIR}:{kind.__name__}", f"{_RESERVOIR}:FixedSizeExemplarReservoirABC.collect")
-    for kind in (_exemplars.AlignedHistogramBucketExemplarReservoir, _exemplars.SimpleFixedSizeExemplarReservoir)
-}
+RESTS_ON: Final[dict[type, tuple[str, ...]]] = (
+    {
+        kind: (
+            *(f"{_MODULE}.aggregation:{kind.__name__}.{method}" for method in ("__init__", "collect", *more)),
+            f"{_MODULE}.point:{point}",
+        )
+        for kind, point, *more in (
+            (_SUM, "NumberDataPoint"),
+            (_LAST, "NumberDataPoint"),
+            (_HISTOGRAM, "HistogramDataPoint", "_get_empty_bucket_counts"),
+        )
+    }
+    | {
+        _EXPONENTIAL: COLLECTING,
+    }
+    | {
+        kind: (f"{_RESERVOIR}:{kind.__name__}", f"{_RESERVOIR}:FixedSizeExemplarReservoirABC.collect")
+        for kind in (_exemplars.AlignedHistogramBucketExemplarReservoir, _exemplars.SimpleFixedSizeExemplarReservoir)
+    }
+)
 _methods: Final = Facts(unreplaced(kind, name) for kind, names in _METHODS.items() for name in names)
+_merging: Final = Facts(MERGING)
 _storage_globals: Final = vars(_storages)
 
 
@@ -107,10 +115,11 @@ class Collector:
         streams = _streams_of(storage)
         if streams is None:
             return False, None
+        apart = tuple(self._unknown if _merging.hold() else {*self._unknown, _EXPONENTIAL})
         pace = Pace()
         scopes: dict[Any, list[Any]] = {}
         for stream in streams:
-            points = self._points(stream, start, pace.turn)
+            points = self._points(stream, start, apart, pace.turn)
             pace.turn()
             if not points or stream.kind is _DROP:
                 continue
@@ -121,7 +130,7 @@ class Collector:
             metrics.append(_metric(stream, points))
         return True, _data(storage._sdk_config.resource, scopes)
 
-    def _points(self, stream: _Stream, start: int, turn: Callable[[], None]) -> Any:
+    def _points(self, stream: _Stream, start: int, apart: tuple[type, ...], turn: Callable[[], None]) -> Any:
         match = stream.match
         if not _is_plain(match):
             return match.collect(stream.temporality, start)
@@ -139,8 +148,7 @@ class Collector:
             home = match._attributes_aggregation
         # Atomic: other threads may add aggregations.
         aggregations = list(home.values())
-        kinds = tuple(self._unknown)
-        if kinds and any(_is_of(each, kinds) for each in aggregations):
+        if apart and any(_is_of(each, apart) for each in aggregations):
             points = [each.collect(stream.temporality, start) for each in aggregations]
             return [point for point in points if point is not None]
         return self._points_of(aggregations, stream.temporality, start, turn)

@@ -1,8 +1,8 @@
 """Collecting measurements: `MetricReaderStorage.collect` of `opentelemetry.sdk.metrics`.
 
 Stock: 53,000 instructions for a histogram's data point (CPython 3.13, SDK 1.45.1), half of them in the frozen
-dataclass, and the storage is locked from the first point to the last. Here a point's fields are set in one step, and
-other threads can run between points.
+dataclass, 107,000 for one of an exponential histogram, and the storage is locked from the first point to the last. Here
+a point's fields are set in one step, and other threads can run between points.
 """
 
 from __future__ import annotations
@@ -56,6 +56,6 @@ PATCHES: Final = (
         make=_make,
         requires=SDK,
         sources=sources(_TARGET, *_RESTS_ON),
-        budgets=("collect 128 histogram points",),
+        budgets=("collect 128 histogram points", "collect 128 exponential points"),
     ),
 )

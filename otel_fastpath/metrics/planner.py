@@ -32,6 +32,8 @@ from opentelemetry.sdk.metrics._internal.view import View
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
 from otel_fastpath.metrics.known_types import FINDING, unknown
+from otel_fastpath.metrics.stock_buckets import ADDING
+from otel_fastpath.metrics.stock_buckets import RECORDING as BUCKETS
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
@@ -55,7 +57,7 @@ _KINDS: Final[dict[type, str]] = {
     _aggregations._SumAggregation: "sum",
     _aggregations._LastValueAggregation: "last",
     _aggregations._ExplicitBucketHistogramAggregation: "histogram",
-    _aggregations._ExponentialBucketHistogramAggregation: "other",
+    _aggregations._ExponentialBucketHistogramAggregation: "exponential",
 }
 # What records in stock, and is not called for known attributes: other code's replacement is.
 _RECORDING: Final = (
@@ -65,7 +67,8 @@ _RECORDING: Final = (
     (_matches, "_hash_attributes"),  # since 1.45
 )
 _AGGREGATING: Final[dict[Any, Any]] = {
-    kind: (kind, "aggregate", vars(kind)["aggregate"]) for kind, name in _KINDS.items() if name != "other"
+    kind: ((kind, "aggregate", vars(kind)["aggregate"]), *(ADDING if name == "exponential" else ()))
+    for kind, name in _KINDS.items()
 }
 _CONSUMING: Final = (SynchronousMeasurementConsumer, MetricReaderStorage)
 _RESERVOIRS: Final[dict[type, str]] = {
@@ -92,6 +95,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
         f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation.aggregate",
         f"{_MODULE}.aggregation:_ExplicitBucketHistogramAggregation._get_empty_bucket_counts",
     ),
+    _aggregations._ExponentialBucketHistogramAggregation: BUCKETS,
     _aggregations._DropAggregation: (f"{_MODULE}.aggregation:_DropAggregation.aggregate",),
     **{kind: (f"{_MODULE}.exemplar.exemplar_filter:{kind.__name__}.should_sample",) for kind in _FILTERS},
     **{
@@ -180,7 +184,7 @@ class InstrumentPlanner:
         """That nobody has replaced what records amounts in stock, in aggregations of these kinds."""
         facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
         numbers = self._recording.KINDS
-        facts += [fact for kind, fact in _AGGREGATING.items() if numbers[_KINDS[kind]] in kinds]
+        facts += [fact for kind, of in _AGGREGATING.items() if numbers[_KINDS[kind]] in kinds for fact in of]
         return self._recording.facts_of(facts)
 
     def make_recorder(self, instrument: Any) -> Any:
@@ -209,6 +213,16 @@ class InstrumentPlanner:
             _logger.exception("The fast path cannot read %r; stock records for it.", instrument)
         return self._recorders.keep(recorder, instrument)
 
+    def make_observed(self, instrument: Any, consumer: Any, storage: Any) -> Any:
+        """Make the recorder of an observable instrument's series in one reader's storage."""
+        recorder = self._basic(instrument, consumer)
+        recorder.storages = {None: storage}
+        is_found = self._finds and instrument in storage._instrument_view_instrument_matches
+        if is_found and _is_stock(storage, MetricReaderStorage):
+            recorder.sights, recorder.is_refused = Sights(), True
+            self._plan(recorder, instrument)
+        return recorder
+
     def _basic(self, instrument: Any, consumer: Any) -> Any:
         """A recorder that knows no view."""
         recorder = self._kinds.Recorder()
@@ -219,7 +233,7 @@ class InstrumentPlanner:
         if config is not None:
             # Creates the instance's dict; the attributes are then read from it.
             vars(config._config)
-        recorder.least = self._recording.LEAST if _SIGNED[type(instrument)] else 0
+        recorder.least = self._recording.LEAST if _SIGNED.get(type(instrument), True) else 0
         recorder.series, recorder.sights = {}, None
         recorder.homes, recorder.bytes = [], 0
         recorder.facts, recorder.filters = self._facts_of(frozenset()), None
@@ -321,8 +335,11 @@ class InstrumentPlanner:
         cell.kind = self._recording.KINDS["other" if type(aggregation) in self._unknown else _KINDS[type(aggregation)]]
         cell.lock = self._guarded(aggregation._lock)
         cell.attributes = aggregation._attributes
+        cell.scale = None
         cell.boundaries = getattr(aggregation, "_boundaries", ())
-        cell.keeps_extremes = getattr(aggregation, "_record_min_max", False)
+        # Until 1.43, each exponential histogram had them.
+        is_exponential = _KINDS[type(aggregation)] == "exponential"
+        cell.keeps_extremes = getattr(aggregation, "_record_min_max", is_exponential)
         cell.is_filtered = match._view._attribute_keys is not None
         cell.match = match
         cell.home = home if getattr(match, "_reset_on_collect", False) else None

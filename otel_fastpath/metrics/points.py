@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.sdk.metrics._internal.aggregation import (
     AggregationTemporality,
     _ExplicitBucketHistogramAggregation,
+    _ExponentialBucketHistogramAggregation,
     _LastValueAggregation,
     _SumAggregation,
 )
@@ -21,14 +22,20 @@ from opentelemetry.sdk.metrics._internal.exemplar import (
     SimpleFixedSizeExemplarReservoir,
 )
 from opentelemetry.sdk.metrics._internal.exemplar.exemplar_reservoir import ExemplarBucket
-from opentelemetry.sdk.metrics._internal.point import HistogramDataPoint, NumberDataPoint
+from opentelemetry.sdk.metrics._internal.point import (
+    ExponentialHistogramDataPoint,
+    HistogramDataPoint,
+    NumberDataPoint,
+)
+
+from otel_fastpath.metrics.exponential_points import take_cumulative, take_delta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from opentelemetry.sdk.metrics._internal.exemplar.exemplar import Exemplar
 
-    _Point = NumberDataPoint | HistogramDataPoint
+    _Point = NumberDataPoint | HistogramDataPoint | ExponentialHistogramDataPoint
 
 
 # After so many points, other threads may run.
@@ -40,6 +47,7 @@ _new = object.__new__
 # The dataclasses are frozen: their own `__setattr__` raises, and object's would be called for each field.
 _fill_number = vars(NumberDataPoint)["__dict__"].__set__
 _fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
+_fill_exponential = vars(ExponentialHistogramDataPoint)["__dict__"].__set__
 
 
 def points_of(
@@ -63,6 +71,8 @@ def points_of(
             point = _sum_point(aggregation, temporality, start)
         elif kind is _LastValueAggregation:
             point = _last_point(aggregation, temporality, start)
+        elif kind is _ExponentialBucketHistogramAggregation:
+            point = _exponential_point(aggregation, temporality, start)
         else:
             point = aggregation.collect(temporality, start)
         if point is not None:
@@ -130,6 +140,26 @@ def _histogram_point(
     }
     point = _new(HistogramDataPoint)
     _fill_histogram(point, fields)
+    return point
+
+
+def _exponential_point(
+    aggregation: _ExponentialBucketHistogramAggregation, temporality: AggregationTemporality, start: int
+) -> _Point | None:
+    state = aggregation.__dict__
+    if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
+        return aggregation.collect(temporality, start)
+    if not (_is_number(state["_sum"]) and _is_number(state["_previous_sum"])):
+        return aggregation.collect(temporality, start)
+    with state["_lock"]:
+        taken = take_delta(state, start) if temporality is _DELTA else take_cumulative(state, start)
+    if taken is True:
+        return aggregation.collect(temporality, start)
+    if taken is False:
+        return None
+    taken["exemplars"] = _exemplars(state)
+    point = _new(ExponentialHistogramDataPoint)
+    _fill_exponential(point, taken)
     return point
 
 

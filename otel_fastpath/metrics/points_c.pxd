@@ -9,6 +9,9 @@ cpdef list points_of(list aggregations, object temporality, object start, object
 @cython.locals(state=dict, counts=list, before=list, merged=list, buckets=tuple)
 cdef _histogram_point(object aggregation, object temporality, object start)
 
+@cython.locals(state=dict)
+cdef _exponential_point(object aggregation, object temporality, object start)
+
 @cython.locals(kind=object)
 cdef bint _is_number(object value) except -1
 

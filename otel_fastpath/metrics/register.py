@@ -14,5 +14,6 @@ FEATURE: Final = Feature(
     parts=(
         Declarations("metrics.patches_recording", _SDK),
         Declarations("metrics.patches_collecting", _SDK),
+        Declarations("metrics.patches_observing", _SDK),
     ),
 )

@@ -13,6 +13,7 @@ from otel_fastpath.compiled.sharing import IS_INTERRUPTED_AT_JUMPS
 
 if TYPE_CHECKING:
     from otel_fastpath.metrics.collecting import Collector
+    from otel_fastpath.metrics.observed import ObservableCollector
     from otel_fastpath.metrics.planner import InstrumentPlanner
     from otel_fastpath.settings import Config
 
@@ -60,6 +61,19 @@ class Ready:
         )
         recording.configure(planner.make_recorder)
         return planner
+
+    @functools.cached_property
+    def observables(self) -> ObservableCollector:
+        """Collects what observable instruments observe."""
+        planner = self.planner
+        from otel_fastpath.metrics.observed import ObservableCollector  # noqa: PLC0415  # likewise
+
+        return ObservableCollector(
+            hot.metrics_instruments_observing.observe,
+            hot.metrics_instruments_series.ObservedSeries,
+            planner.make_observed,
+            hot.patching_plans.PlanStore,
+        )
 
     @functools.cached_property
     def collector(self) -> Collector:

@@ -15,6 +15,7 @@ NAMES = (
     "metrics.histogram",
     "metrics.gauge",
     "metrics.collect",
+    "metrics.observe",
     "otlp.http_metrics",
 )
 

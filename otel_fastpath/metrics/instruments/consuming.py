@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.helpers import attribute_key, copied
+from otel_fastpath.metrics.instruments.exponential import LEFT
 from otel_fastpath.metrics.instruments.recording import _TRACED, _add, _try_open, cells_of, is_plain, recorder_of
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
@@ -77,9 +78,7 @@ def _try_consume(consumer: SynchronousMeasurementConsumer, measurement: Measurem
     # From here on, nothing may be left to stock: the amount would be recorded twice.
     for cell in cells:
         try:
-            if cell.is_plain and not sampled:
-                _add(cell, amount)
-            else:
+            if sampled or not cell.is_plain or _add(cell, amount) == LEFT:
                 hold_locks(cell.aggregation.aggregate, measurement, sampled)
         except Exception as error:  # noqa: PERF203  # the others are added to, too
             faults.raise_interruption(error)

@@ -19,6 +19,7 @@ from opentelemetry.trace.span import INVALID_SPAN, SpanContext
 
 from otel_fastpath.compiled.helpers import new_instance, read_clock
 from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.metrics.instruments.exponential import EXPONENTIAL
 from otel_fastpath.patching import faults
 
 if TYPE_CHECKING:
@@ -155,6 +156,9 @@ def keep(
         span_id: The span id of the context's span, or None.
         trace_id: The trace id of the context's span, or None.
     """
+    if cell.kind == EXPONENTIAL and not amount:
+        # Stock's aggregation offers no zeros.
+        return
     if cell.offers == _OFFER:
         kept: types.Attributes = dict(attributes) if COPIES and attributes is not None else attributes
         cell.reservoir.offer(amount, measured_at(), kept, context or get_current())

@@ -26,6 +26,7 @@ from otel_fastpath.compiled.helpers import (
 )
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.instruments.exemplars import COPIES, _span_context, keep, new_measurement
+from otel_fastpath.metrics.instruments.exponential import EXPONENTIAL, LEFT, add_to_buckets
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
@@ -50,7 +51,7 @@ _SUM = 1
 _LAST = 2
 _HISTOGRAM = 3
 _OTHER = 4
-KINDS = {"sum": _SUM, "last": _LAST, "histogram": _HISTOGRAM, "other": _OTHER}
+KINDS = {"sum": _SUM, "last": _LAST, "histogram": _HISTOGRAM, "other": _OTHER, "exponential": EXPONENTIAL}
 # Which measurements may become exemplars.
 _NONE = 0
 _TRACED = 1
@@ -289,7 +290,9 @@ def _record_to(
                     stale = True
                 continue
             index = _add(cell, amount)
-            if sampled:
+            if index == LEFT:
+                _pass_on(cell, amount, attributes, context, sampled)
+            elif sampled:
                 keep(cell, amount, attributes, context, index, span_id, trace_id)  # type: ignore[arg-type]  # likewise
         except Exception as error:
             faults.raise_interruption(error)
@@ -306,6 +309,8 @@ def _record_to(
 def _add(cell: kinds.SeriesCell, amount: float) -> int:
     """Add the amount to the aggregation as its own method does; return its bucket, or -1 if stock dropped it.
 
+    `LEFT`: it is left to that method, and nothing was added.
+
     Nothing is called and no object is made while the lock is held, so that no signal handler or finalizer, which may
     need the lock itself, runs in between.
     """
@@ -313,6 +318,10 @@ def _add(cell: kinds.SeriesCell, amount: float) -> int:
     kind = cell.kind
     index = 0
     made = None
+    if kind == EXPONENTIAL:
+        return add_to_buckets(cell, amount)
+    # To an int of zero, Cython's own addition adds -0.0 as it is.
+    added = amount or abs(amount)
     if kind == _HISTOGRAM:
         index = bisect_left(cell.boundaries, amount)
         if cell.is_locked is not None and add_to_histogram(cell.is_locked, state, amount, index, cell.keeps_extremes):
@@ -326,7 +335,7 @@ def _add(cell: kinds.SeriesCell, amount: float) -> int:
         if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:
             index = -1
         elif kind == _SUM:
-            state["_value"] = (0 if value is None else value) + amount
+            state["_value"] = (0 if value is None else value) + added
         elif kind == _LAST:
             state["_value"] = amount
         elif value is None and made is None:
@@ -335,7 +344,7 @@ def _add(cell: kinds.SeriesCell, amount: float) -> int:
         else:
             if value is None:
                 value = state["_value"] = made
-            state["_sum"] += amount
+            state["_sum"] += added
             if cell.keeps_extremes:
                 # min() and max() would be calls.
                 if amount < state["_min"]:  # noqa: PLR1730  # see above
@@ -369,7 +378,7 @@ def _add_apart(
             if sampled:
                 keep(cell, amount, attributes, context, index, span_id, trace_id)
             return True
-        is_home = False
+        is_home = index == LEFT
     hold_locks(match.consume_measurement, new_measurement(match._instrument, amount, attributes, context), sampled)
     return is_home
 

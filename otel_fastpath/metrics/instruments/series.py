@@ -21,6 +21,23 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.sights import Sights
 
 
+class BucketScale:
+    """How amounts are mapped to the buckets of an exponential histogram.
+
+    Attributes:
+        mapping: The mapping of stock's that does so.
+        number: Its scale.
+        factor: What the logarithm of an amount is multiplied with.
+    """
+
+    __slots__ = ("factor", "mapping", "number")
+
+    def __init__(self, mapping: object, number: int, factor: float) -> None:
+        self.mapping = mapping
+        self.number = number
+        self.factor = factor
+
+
 class SeriesCell:
     """What one reader keeps for one attribute set in one view: stock's aggregation, and how to add to it.
 
@@ -31,6 +48,7 @@ class SeriesCell:
         is_locked: The lock's method `locked`; None: the lock is always taken.
         boundaries: The bucket boundaries of a histogram.
         keeps_extremes: Whether the histogram has minimum and maximum.
+        scale: That of an exponential histogram when the last amount was added; None before.
         reservoir: Stock's reservoir; `reservoir_state` is its `__dict__`, `offers` one of `exemplars.OFFERS`.
         reservoir_lock: The reservoir's lock.
         buckets: Our buckets in the reservoir; an item is None until its bucket is made.
@@ -59,6 +77,7 @@ class SeriesCell:
         "reservoir",
         "reservoir_lock",
         "reservoir_state",
+        "scale",
         "state",
     )
     aggregation: _Aggregation[Any]
@@ -77,6 +96,7 @@ class SeriesCell:
     reservoir: ExemplarReservoir
     reservoir_lock: AbstractContextManager[object]
     reservoir_state: dict[str, Any]
+    scale: BucketScale | None
     state: dict[str, Any]
 
 
@@ -139,6 +159,17 @@ class Recorder(Plan):
         self.homes = []
         self.series.clear()
         self.bytes = 0
+
+
+class ObservedSeries(Plan):
+    """The recorders of an observable instrument; stored on it.
+
+    Attributes:
+        recorders: The address of a reader's storage -> the recorder of its series.
+    """
+
+    __slots__ = ("recorders",)
+    recorders: dict[int, Recorder]
 
 
 class Series:

@@ -3,6 +3,11 @@ from otel_fastpath.compiled.facts_c cimport Facts
 from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_size
 from otel_fastpath.patching.plans_c cimport Plan
 
+cdef class BucketScale:
+    cdef public object mapping
+    cdef public object number
+    cdef public double factor
+
 cdef class SeriesCell:
     cdef public object aggregation
     cdef public object attributes
@@ -20,6 +25,7 @@ cdef class SeriesCell:
     cdef public object reservoir
     cdef public object reservoir_lock
     cdef public dict reservoir_state
+    cdef public BucketScale scale
     cdef public dict state
 
 cdef class Recorder(Plan):
@@ -36,6 +42,9 @@ cdef class Recorder(Plan):
     cdef public dict series
     cdef public object sights
     cdef public object storages
+
+cdef class ObservedSeries(Plan):
+    cdef public dict recorders
 
 cdef class Series:
     cdef public object attributes

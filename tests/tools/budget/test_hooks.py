@@ -60,6 +60,7 @@ RUN_BY = {
     "metrics.histogram": "histogram.record, 3 attributes",
     "metrics.gauge": "gauge.set, 3 attributes",
     "metrics.collect": "collect 128 histogram points",
+    "metrics.observe": "collect 100 observations",
     "logs.*": "log record, exception of 5 frames",
     "otlp.http_spans": "otlp, one more span, 7 attributes",
     "otlp.grpc_spans": "otlp over grpc, one more span, 7 attributes",
