@@ -75,9 +75,11 @@ TWINS: Final = (
     "trace.tracer_c",
     "trace.context.current_context_c",
     "trace.context.current_span_c",
-    "trace.context.propagation_c",
     "trace.context.scope_c",
     "trace.planning.plan_c",
+    "trace.propagation.baggage_c",
+    "trace.propagation.composite_c",
+    "trace.propagation.trace_context_c",
     "trace.spans.attributes_c",
     "trace.spans.ending_c",
     "trace.spans.events_c",
@@ -157,9 +159,11 @@ if TYPE_CHECKING:
     from otel_fastpath.trace import tracer as trace_tracer
     from otel_fastpath.trace.context import current_context as trace_context_current_context
     from otel_fastpath.trace.context import current_span as trace_context_current_span
-    from otel_fastpath.trace.context import propagation as trace_context_propagation
     from otel_fastpath.trace.context import scope as trace_context_scope
     from otel_fastpath.trace.planning import plan as trace_planning_plan
+    from otel_fastpath.trace.propagation import baggage as trace_propagation_baggage
+    from otel_fastpath.trace.propagation import composite as trace_propagation_composite
+    from otel_fastpath.trace.propagation import trace_context as trace_propagation_trace_context
     from otel_fastpath.trace.spans import attributes as trace_spans_attributes
     from otel_fastpath.trace.spans import ending as trace_spans_ending
     from otel_fastpath.trace.spans import events as trace_spans_events

