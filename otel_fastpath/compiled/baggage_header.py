@@ -58,7 +58,10 @@ def _write_each(entries: Mapping[object, object]) -> str | None:
         text = str(value)
         if len(key) + len(text) > left:
             return None
-        pair = f"{key if _is_safe(key) else _escape(key)}={text if _is_safe(text) else _escape(text)}"
+        try:
+            pair = f"{key if _is_safe(key) else _escape(key)}={text if _is_safe(text) else _escape(text)}"
+        except UnicodeEncodeError:
+            return None
         left -= len(pair) + 1
         if left < 0 or len(pair) > _LONGEST_PAIR:
             return None

@@ -18,28 +18,30 @@ class KnownHeaders:
     Args:
         getter: Reads the others.
         known: The values as the getter returned them, by name; None: not read yet.
+        names: Those of all headers, likewise.
     """
 
-    __slots__ = ("_getter", "_known")
+    __slots__ = ("_getter", "_known", "_names")
 
-    def __init__(self, getter: Getter[Any], known: Mapping[str, Any]) -> None:
+    def __init__(self, getter: Getter[Any], known: Mapping[str, Any], names: Any) -> None:
         self._getter = getter
         self._known = known
+        self._names = names
 
     def get(self, carrier: object, key: str) -> Any:
         """The known value, or the one that the getter returns."""
         known = self._known.get(key)
         return self._getter.get(carrier, key) if known is None else known
 
-    def keys(self, carrier: object) -> list[str]:
-        """Those of the carrier."""
-        return self._getter.keys(carrier)
+    def keys(self, carrier: object) -> Any:
+        """The names of the carrier's headers."""
+        return self._getter.keys(carrier) if self._names is None else self._names
 
 
-def knowing(place: str, getter: Getter[Any], known: Mapping[str, Any]) -> Getter[Any]:
+def knowing(place: str, getter: Getter[Any], known: Mapping[str, Any], names: Any = None) -> Getter[Any]:
     """A getter that returns these known values; the given getter if that cannot be made. Never raises."""
     try:
-        return KnownHeaders(getter, known)  # type: ignore[return-value]  # stock calls only these methods of it
+        return KnownHeaders(getter, known, names)  # type: ignore[return-value]  # stock calls only these methods of it
     except Exception as error:
         faults.absorb_any(place, error)
         return getter

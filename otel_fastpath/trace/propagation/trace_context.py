@@ -12,7 +12,14 @@ from opentelemetry.context.context import Context
 from opentelemetry.propagators.textmap import default_getter, default_setter
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator as _Propagator
-from opentelemetry.trace.span import DEFAULT_TRACE_STATE, NonRecordingSpan, Span, SpanContext, TraceFlags
+from opentelemetry.trace.span import (
+    DEFAULT_TRACE_STATE,
+    INVALID_SPAN_CONTEXT,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    TraceFlags,
+)
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import item, new_instance, new_tuple, with_value
@@ -130,6 +137,24 @@ def valid_context(span: object) -> SpanContext | None:
         if type(context) is SpanContext and item(context, 5):
             return context
     return None
+
+
+def context_to_write(context: Context | None) -> SpanContext | None:
+    """The valid SpanContext of the span in a context (None: the current one).
+
+    Returns:
+        An invalid one: there is no span. None: stock decides. The caller knows that `get_current_span` is stock's own.
+    """
+    where = current() if context is None else context
+    if type(where) is not Context:
+        return None
+    span = where.get(_SPAN_KEY)
+    return INVALID_SPAN_CONTEXT if span is None else valid_context(span)
+
+
+def with_remote(context: Context | None, trace_id: int, span_id: int, flags: int) -> Context:
+    """The context (None: an empty one) with the remote parent of these numbers; see `span_of`."""
+    return with_value(Context, context, _SPAN_KEY, span_of(trace_id, span_id, flags))
 
 
 def remote_span(header: object) -> NonRecordingSpan | None:

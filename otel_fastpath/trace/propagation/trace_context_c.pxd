@@ -9,6 +9,8 @@ cdef Facts _injecting
 
 cpdef traceparent(object span)
 cpdef valid_context(object span)
+cpdef context_to_write(object context)
+cpdef with_remote(object context, object trace_id, object span_id, int flags)
 cpdef remote_span(object header)
 cpdef span_of(object trace_id, object span_id, int flags)
 cdef bint _can_read() except -1

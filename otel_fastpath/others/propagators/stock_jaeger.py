@@ -1,0 +1,35 @@
+"""What the propagator of Jaeger calls, in whose place this package's methods stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from otel_fastpath.others.propagators.propagator_sources import KNOWN
+from otel_fastpath.trace.propagation.stock_propagators import (
+    GETTING,
+    READING_SPAN,
+    SETTING,
+    SETTING_SPAN,
+    SPANS,
+    WRITING_IDS,
+    StockPropagator,
+    imported,
+)
+from otel_fastpath.trace.stock_sources import sources
+
+MODULE: Final = "opentelemetry.propagators.jaeger"
+READING: Final = (
+    f"{MODULE}:JaegerPropagator._extract_baggage",
+    f"{MODULE}:_parse_trace_id_header",
+    f"{MODULE}:_extract_first_element",
+    f"{MODULE}:_int_from_hex_str",
+)
+WRITING: Final = f"{MODULE}:_format_uber_trace_id"
+ALL_BAGGAGE: Final = "opentelemetry.baggage:get_all"
+EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | imported(SPANS, SETTING_SPAN))
+INJECTING: Final = StockPropagator(
+    KNOWN.sources(WRITING)
+    | sources(SETTING, ALL_BAGGAGE)
+    | imported(SPANS, READING_SPAN)
+    | imported(MODULE, *WRITING_IDS)
+)
