@@ -5,14 +5,12 @@ https://www.w3.org/TR/trace-context/#traceparent-header
 
 from __future__ import annotations
 
-import re
 import struct
 
 _fromhex = bytes.fromhex
 # The version, the trace id in two halves, the span id and the flags.
 _unpack = struct.Struct(">BQQQB").unpack
 _MOST_DIGITS = 32
-_has_digits = re.compile("[0-9a-fA-F]+").fullmatch
 
 
 def read_traceparent(header: str) -> tuple[int, int, int] | None:
@@ -41,9 +39,18 @@ def write_traceparent(trace_id: int, span_id: int, flags: int) -> str | None:
 
 def read_hexadecimal(text: str) -> int | None:
     """The number that at most 32 hexadecimal digits of ASCII state; None if the text has others, or none."""
-    return int(text, 16) if len(text) <= _MOST_DIGITS and _has_digits(text) else None
+    # `int` accepts digits of other scripts, and a prefix, too.
+    if len(text) > _MOST_DIGITS or not (text.isalnum() and text.isascii()) or "x" in text or "X" in text:
+        return None
+    try:
+        return int(text, 16)
+    except ValueError:
+        return None
 
 
 def write_hexadecimal(number: int, digits: int) -> str:
-    """At least so many hexadecimal digits."""
-    return f"{number:0{digits}x}"
+    """At least so many hexadecimal digits, which is an even number."""
+    try:
+        return number.to_bytes(digits >> 1, "big").hex()
+    except OverflowError:
+        return f"{number:0{digits}x}"

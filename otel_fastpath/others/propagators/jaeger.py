@@ -11,7 +11,7 @@ from opentelemetry.baggage import _BAGGAGE_KEY
 from opentelemetry.context.context import Context
 from opentelemetry.propagators.jaeger import JaegerPropagator
 from opentelemetry.propagators.textmap import default_getter, default_setter
-from opentelemetry.trace import SpanContext, TraceFlags
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.facts import Facts
@@ -49,12 +49,15 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         # A subclass may read baggage differently.
         if type(self) is not JaegerPropagator or not _can_read() or not (context is None or type(context) is Context):
             return original(self, carrier, context, getter)
-        if getter is default_getter and type(carrier) is dict and type(carrier.get(self.TRACE_ID_KEY)) is str:
-            headers: Any = [carrier.get(self.TRACE_ID_KEY)]
-        else:
-            headers = getter.get(carrier, self.TRACE_ID_KEY)
-            if not headers:
+        if getter is default_getter and type(carrier) is dict:
+            header = carrier.get(self.TRACE_ID_KEY)
+            if header is None:
                 return Context() if context is None else context
+            made = None if _has_baggage(self, carrier) else _of(header, context)
+            return original(self, carrier, context, getter) if made is None else made
+        headers = getter.get(carrier, self.TRACE_ID_KEY)
+        if not headers:
+            return Context() if context is None else context
         names = getter.keys(carrier)
         if type(headers) is list and type(names) is list and not _has_baggage(self, names):
             made = _of(headers[0], context)
@@ -113,7 +116,8 @@ def _of(header: Any, context: Context | None) -> Context | None:
         if len(fields[1]) > _SPAN_LENGTH:
             return None
         # Stock accepts more than digits, such as a sign.
-        trace_id, span_id, flags = map(read_hexadecimal, (fields[0], fields[1], fields[3]))
+        trace_id, span_id = read_hexadecimal(fields[0]), read_hexadecimal(fields[1])
+        flags = read_hexadecimal(fields[3])
         if trace_id is None or span_id is None or flags is None:
             return None
         if not trace_id or not span_id:
@@ -136,7 +140,8 @@ def _written(propagator: Any, context: Context | None) -> str | None:
         own: Any = valid_context(span)
         if own is None or where.get(_BAGGAGE_KEY):
             return None
-        parent: Any = getattr(span, "parent", None) if span.is_recording() else None
+        is_recording = type(span) is not NonRecordingSpan and span.is_recording()
+        parent: Any = getattr(span, "parent", None) if is_recording else None
         if parent is not None and type(parent) is not SpanContext:
             return None
         flags = item(own, 3)

@@ -9,7 +9,7 @@ from otel_fastpath.others.propagators import stock_aws_xray as stock
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.propagation.replacing import replace_extract, replace_inject
-from otel_fastpath.trace.propagation.stock_propagators import GETTING, READING_SPAN, SETTING, SETTING_SPAN
+from otel_fastpath.trace.propagation.stock_propagators import GETTING, OWN_CONTEXT, READING_SPAN, SETTING, SETTING_SPAN
 from otel_fastpath.trace.stock_sources import API, sources
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ PATCHES: Final = (
         why="Writing the header takes 24,000 instructions, in lists that are joined; here two numbers are written.",
         make=_inject,
         requires=(*API, "opentelemetry-propagator-aws-xray>=1.0.1"),
-        sources=KNOWN.sources(f"{stock.PROPAGATOR}.inject") | sources(SETTING, READING_SPAN),
+        sources=KNOWN.sources(f"{stock.PROPAGATOR}.inject") | sources(SETTING, OWN_CONTEXT, READING_SPAN),
         stock=stock.INJECTING,
         budgets=("X-Ray, inject",),
     ),

@@ -9,7 +9,14 @@ from otel_fastpath.others.propagators import stock_b3 as stock
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.propagation.replacing import replace_extract, replace_inject
-from otel_fastpath.trace.propagation.stock_propagators import GETTING, READING_SPAN, SETTING, SETTING_SPAN, WRITING_IDS
+from otel_fastpath.trace.propagation.stock_propagators import (
+    GETTING,
+    OWN_CONTEXT,
+    READING_SPAN,
+    SETTING,
+    SETTING_SPAN,
+    WRITING_IDS,
+)
 from otel_fastpath.trace.stock_sources import API, sources
 
 if TYPE_CHECKING:
@@ -47,7 +54,7 @@ PATCHES: Final = (
         why="Writing B3's headers takes 17,000 instructions, in formats of numbers; here each is written in C.",
         make=_inject_multi,
         requires=(*API, "opentelemetry-propagator-b3>=1.40"),
-        sources=KNOWN.sources(f"{_MULTI}.inject") | sources(SETTING, READING_SPAN, *WRITING_IDS),
+        sources=KNOWN.sources(f"{_MULTI}.inject") | sources(SETTING, OWN_CONTEXT, READING_SPAN, *WRITING_IDS),
         stock=stock.INJECTING,
         budgets=("B3 multi, inject",),
     ),
@@ -57,7 +64,7 @@ PATCHES: Final = (
         why="Writing B3's headers takes 17,000 instructions, in formats of numbers; here each is written in C.",
         make=_inject_single,
         requires=(*API, "opentelemetry-propagator-b3>=1.40"),
-        sources=KNOWN.sources(f"{_SINGLE}.inject") | sources(SETTING, READING_SPAN, *WRITING_IDS),
+        sources=KNOWN.sources(f"{_SINGLE}.inject") | sources(SETTING, OWN_CONTEXT, READING_SPAN, *WRITING_IDS),
         stock=stock.INJECTING,
         budgets=("B3 single, inject",),
     ),

@@ -9,7 +9,14 @@ from otel_fastpath.others.propagators import stock_jaeger as stock
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.propagation.replacing import replace_extract, replace_inject
-from otel_fastpath.trace.propagation.stock_propagators import GETTING, READING_SPAN, SETTING, SETTING_SPAN, WRITING_IDS
+from otel_fastpath.trace.propagation.stock_propagators import (
+    GETTING,
+    OWN_CONTEXT,
+    READING_SPAN,
+    SETTING,
+    SETTING_SPAN,
+    WRITING_IDS,
+)
 from otel_fastpath.trace.stock_sources import API, sources
 
 if TYPE_CHECKING:
@@ -32,7 +39,7 @@ PATCHES: Final = (
         why="Reading the header takes 40,000 instructions: generators look for baggage that is not there.",
         make=_extract,
         requires=(*API, "opentelemetry-propagator-jaeger>=1.45"),
-        sources=KNOWN.sources(f"{_PROPAGATOR}.extract", *stock.READING) | sources(GETTING, SETTING_SPAN),
+        sources=KNOWN.sources(f"{_PROPAGATOR}.extract", *stock.READING, stock.KEYS) | sources(GETTING, SETTING_SPAN),
         stock=stock.EXTRACTING,
         budgets=("Jaeger, extract",),
     ),
@@ -42,8 +49,8 @@ PATCHES: Final = (
         why="Writing the header takes 28,000 instructions, in formats of numbers; here each is written in C.",
         make=_inject,
         requires=(*API, "opentelemetry-propagator-jaeger>=1.45"),
-        sources=KNOWN.sources(f"{_PROPAGATOR}.inject", stock.WRITING)
-        | sources(SETTING, READING_SPAN, stock.ALL_BAGGAGE, *WRITING_IDS),
+        sources=KNOWN.sources(f"{_PROPAGATOR}.inject", stock.WRITING, stock.RECORDING)
+        | sources(SETTING, OWN_CONTEXT, READING_SPAN, stock.ALL_BAGGAGE, *WRITING_IDS),
         stock=stock.INJECTING,
         budgets=("Jaeger, inject",),
     ),

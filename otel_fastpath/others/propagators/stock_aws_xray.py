@@ -7,6 +7,7 @@ from typing import Final
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
+    OWN_CONTEXT,
     READING_SPAN,
     SETTING,
     SETTING_SPAN,
@@ -30,4 +31,4 @@ READING: Final = (
 NAME: Final = "X-Amzn-Trace-Id"
 _NAMES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME}
 EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | imported(SPANS, SETTING_SPAN), _NAMES)
-INJECTING: Final = StockPropagator(sources(SETTING) | imported(SPANS, READING_SPAN), _NAMES)
+INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN), _NAMES)

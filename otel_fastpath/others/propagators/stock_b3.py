@@ -7,6 +7,7 @@ from typing import Final
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
+    OWN_CONTEXT,
     READING_SPAN,
     SETTING,
     SETTING_SPAN,
@@ -20,4 +21,6 @@ from otel_fastpath.trace.stock_sources import sources
 MODULE: Final = "opentelemetry.propagators.b3"
 FIRST: Final = f"{MODULE}:_extract_first_element"
 EXTRACTING: Final = StockPropagator(KNOWN.sources(FIRST) | sources(GETTING) | imported(SPANS, SETTING_SPAN))
-INJECTING: Final = StockPropagator(sources(SETTING) | imported(SPANS, READING_SPAN) | imported(MODULE, *WRITING_IDS))
+INJECTING: Final = StockPropagator(
+    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(MODULE, *WRITING_IDS)
+)

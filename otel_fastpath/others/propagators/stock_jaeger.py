@@ -7,6 +7,7 @@ from typing import Final
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
+    OWN_CONTEXT,
     READING_SPAN,
     SETTING,
     SETTING_SPAN,
@@ -24,12 +25,14 @@ READING: Final = (
     f"{MODULE}:_extract_first_element",
     f"{MODULE}:_int_from_hex_str",
 )
+KEYS: Final = "opentelemetry.propagators.textmap:DefaultGetter.keys"
+RECORDING: Final = "opentelemetry.trace.span:NonRecordingSpan.is_recording"
 WRITING: Final = f"{MODULE}:_format_uber_trace_id"
 ALL_BAGGAGE: Final = "opentelemetry.baggage:get_all"
-EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | imported(SPANS, SETTING_SPAN))
+EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING, KEYS) | sources(GETTING) | imported(SPANS, SETTING_SPAN))
 INJECTING: Final = StockPropagator(
-    KNOWN.sources(WRITING)
-    | sources(SETTING, ALL_BAGGAGE)
+    KNOWN.sources(WRITING, RECORDING)
+    | sources(SETTING, OWN_CONTEXT, ALL_BAGGAGE)
     | imported(SPANS, READING_SPAN)
     | imported(MODULE, *WRITING_IDS)
 )

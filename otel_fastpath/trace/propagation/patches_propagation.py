@@ -56,7 +56,7 @@ PATCHES: Final = (
         make=_inject,
         requires=API,
         sources=sources(f"{stock.TRACE_CONTEXT}.inject", stock.SETTING, stock.SPAN_CONTEXT, stock.STATE)
-        | sources(stock.READING_SPAN, *stock.WRITING_IDS),
+        | sources(stock.READING_SPAN, stock.OWN_CONTEXT, *stock.WRITING_IDS),
         stock=stock.INJECTING,
         budgets=("TraceContext inject",),
     ),
@@ -98,7 +98,7 @@ PATCHES: Final = (
         why="The default propagators are two: where there is no baggage, the second need not look for it.",
         make=_inject_each,
         requires=API,
-        sources=sources(f"{stock.COMPOSITE}.inject", stock.READING_SPAN, *stock.WRITING_IDS),
+        sources=sources(f"{stock.COMPOSITE}.inject", stock.READING_SPAN, stock.OWN_CONTEXT, *stock.WRITING_IDS),
         stock=stock.INJECTING_BOTH,
         budgets=("propagators, inject",),
     ),

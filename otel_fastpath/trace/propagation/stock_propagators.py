@@ -43,6 +43,8 @@ SETTING: Final = f"{_TEXTMAP}:DefaultSetter.set"
 
 
 READING_SPAN: Final = f"{SPANS}.propagation:get_current_span"
+# Of a span that is only a context, such as a remote parent: it is read without a call.
+OWN_CONTEXT: Final = f"{SPANS}.span:NonRecordingSpan.get_span_context"
 SETTING_SPAN: Final = f"{SPANS}.propagation:set_span_in_context"
 WRITING_IDS: Final = (f"{SPANS}.span:format_trace_id", f"{SPANS}.span:format_span_id")
 
@@ -92,7 +94,9 @@ def _exists(place: str) -> bool:
 
 
 EXTRACTING: Final = StockPropagator(sources(GETTING) | imported(SPANS, SETTING_SPAN))
-INJECTING: Final = StockPropagator(sources(SETTING) | imported(SPANS, READING_SPAN) | imported(_W3C, *WRITING_IDS))
+INJECTING: Final = StockPropagator(
+    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(_W3C, *WRITING_IDS)
+)
 READING_BAGGAGE: Final = (
     f"{_HEADERS}:_extract_first_element",
     f"{_BAGGAGE}:_is_valid_key",

@@ -131,9 +131,12 @@ def traceparent(span: object) -> str | None:
 
 
 def valid_context(span: object) -> SpanContext | None:
-    """The span's own SpanContext; None if that is not valid, it is something else, or this is no span."""
-    if type(span) in _span_types or _is_span(span):
-        context = span.get_span_context()  # type: ignore[attr-defined]  # a span
+    """The span's own SpanContext; None if that is not valid, it is something else, or this is no span.
+
+    The caller knows that `NonRecordingSpan.get_span_context` is stock's own.
+    """
+    if type(span) is NonRecordingSpan or type(span) in _span_types or _is_span(span):
+        context = span._context if type(span) is NonRecordingSpan else span.get_span_context()  # type: ignore[attr-defined]  # a span
         if type(context) is SpanContext and item(context, 5):
             return context
     return None
