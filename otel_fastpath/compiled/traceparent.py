@@ -11,6 +11,8 @@ _fromhex = bytes.fromhex
 # The version, the trace id in two halves, the span id and the flags.
 _unpack = struct.Struct(">BQQQB").unpack
 _MOST_DIGITS = 32
+_MOST_FLAGS = 255
+_TWO_DIGITS = tuple(f"{flags:02x}" for flags in range(256))
 
 
 def read_traceparent(header: str) -> tuple[int, int, int] | None:
@@ -29,12 +31,13 @@ def read_traceparent(header: str) -> tuple[int, int, int] | None:
 
 def write_traceparent(trace_id: int, span_id: int, flags: int) -> str | None:
     """The header of version 00; None if a number is negative or too large."""
+    if not 0 <= flags <= _MOST_FLAGS:
+        return None
     try:
         # Three times faster than formatting the numbers.
-        numbers = trace_id.to_bytes(16, "big"), span_id.to_bytes(8, "big"), flags.to_bytes(1, "big")
+        return f"00-{trace_id.to_bytes(16, 'big').hex()}-{span_id.to_bytes(8, 'big').hex()}-{_TWO_DIGITS[flags]}"
     except OverflowError:
         return None
-    return f"00-{numbers[0].hex()}-{numbers[1].hex()}-{numbers[2].hex()}"
 
 
 def read_hexadecimal(text: str) -> int | None:

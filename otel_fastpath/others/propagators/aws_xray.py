@@ -93,13 +93,20 @@ def _of(header: str, context: Context | None) -> Context | None:
     try:
         if len(header) > _LONGEST:
             return None
-        if len(header) == _USUAL_LENGTH and header[:7] == "Root=1-" and header[15] == "-":
-            # So it is written here, and by AWS.
-            if header[40:48] == ";Parent=" and header[64:73] == ";Sampled=" and header[73] in "01":
-                trace_id = read_hexadecimal(header[7:15] + header[16:40])
-                span_id = read_hexadecimal(header[48:64])
-                if trace_id and span_id:
-                    return with_remote(context, trace_id, span_id, 1 if header[73] == "1" else 0)
+        # So it is written here, and by AWS.
+        is_usual = (
+            len(header) == _USUAL_LENGTH
+            and header[:7] == "Root=1-"
+            and header[15] == "-"
+            and header[40:48] == ";Parent="
+            and header[64:73] == ";Sampled="
+            and header[73] in "01"
+        )
+        if is_usual:
+            trace_id = read_hexadecimal(header[7:15] + header[16:40])
+            span_id = read_hexadecimal(header[48:64])
+            if trace_id and span_id:
+                return with_remote(context, trace_id, span_id, 1 if header[73] == "1" else 0)
         trace_id = span_id = None
         flags = 0
         for pair in header.split(";"):

@@ -43,28 +43,25 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     ) -> Context:
         if not _can_read(self) or not (context is None or type(context) is Context):
             return original(self, carrier, context, getter)
+        if getter is default_getter and type(carrier) is dict:
+            made = _of_dict(self, carrier, context)
+            return original(self, carrier, context, getter) if made is None else made
         single = first_value(carrier, self.SINGLE_HEADER_KEY, getter)
+        values = {self.SINGLE_HEADER_KEY: known(single)}
         if single:
-            if type(single) is str:
-                made = _of_single(self, single, context)
-                if made is not None:
-                    return made
-            values = {self.SINGLE_HEADER_KEY: known(single)}
+            made = _of_single(self, single, context) if type(single) is str else None
         else:
             trace_id = first_value(carrier, self.TRACE_ID_KEY, getter)
             span_id = first_value(carrier, self.SPAN_ID_KEY, getter)
             sampled = first_value(carrier, self.SAMPLED_KEY, getter)
             flags = first_value(carrier, self.FLAGS_KEY, getter)
             made = _of(self, trace_id, span_id, sampled or "0", flags, context)
-            if made is not None:
-                return made
-            values = {
-                self.SINGLE_HEADER_KEY: known(single),
-                self.TRACE_ID_KEY: known(trace_id),
-                self.SPAN_ID_KEY: known(span_id),
-                self.SAMPLED_KEY: known(sampled),
-                self.FLAGS_KEY: known(flags),
-            }
+            values[self.TRACE_ID_KEY] = known(trace_id)
+            values[self.SPAN_ID_KEY] = known(span_id)
+            values[self.SAMPLED_KEY] = known(sampled)
+            values[self.FLAGS_KEY] = known(flags)
+        if made is not None:
+            return made
         return original(self, carrier, context, knowing(_EXTRACT, getter, values))
 
     return extract
@@ -78,9 +75,17 @@ def make_inject_multi(original: Callable[..., None]) -> Callable[..., None]:
         if own is None:
             original(self, carrier, context, setter)
         elif item(own, 5):
-            put(carrier, self.TRACE_ID_KEY, write_hexadecimal(item(own, 0), _TRACE_LENGTH), setter)
-            put(carrier, self.SPAN_ID_KEY, write_hexadecimal(item(own, 1), _SPAN_LENGTH), setter)
-            put(carrier, self.SAMPLED_KEY, "1" if item(own, 3) & 1 else "0", setter)
+            trace_id = write_hexadecimal(item(own, 0), _TRACE_LENGTH)
+            span_id = write_hexadecimal(item(own, 1), _SPAN_LENGTH)
+            sampled = "1" if item(own, 3) & 1 else "0"
+            if setter is default_setter and type(carrier) is dict:
+                carrier[self.TRACE_ID_KEY] = trace_id
+                carrier[self.SPAN_ID_KEY] = span_id
+                carrier[self.SAMPLED_KEY] = sampled
+            else:
+                setter.set(carrier, self.TRACE_ID_KEY, trace_id)
+                setter.set(carrier, self.SPAN_ID_KEY, span_id)
+                setter.set(carrier, self.SAMPLED_KEY, sampled)
 
     return inject
 
@@ -113,6 +118,32 @@ def _can_read(propagator: Any) -> bool:
         return False
 
 
+def _of_dict(propagator: Any, carrier: dict[Any, Any], context: Context | None) -> Context | None:
+    """The context with what these headers say; None: stock decides."""
+    try:
+        single = carrier.get(propagator.SINGLE_HEADER_KEY)
+        if single:
+            return _of_single(propagator, single, context) if type(single) is str else None
+        if single is not None and type(single) is not str:
+            return None
+        sampled = carrier.get(propagator.SAMPLED_KEY)
+        flags = carrier.get(propagator.FLAGS_KEY)
+        if flags is not None and type(flags) is not str:
+            return None
+        trace_id, span_id = carrier.get(propagator.TRACE_ID_KEY), carrier.get(propagator.SPAN_ID_KEY)
+        if type(trace_id) is not str or type(span_id) is not str:
+            # What is no text may have a first element.
+            return _without(context) if trace_id is None and (span_id is None or type(span_id) is str) else None
+        return _of(propagator, trace_id, span_id, "0" if sampled is None or sampled == "" else sampled, flags, context)
+    except Exception as error:
+        faults.absorb(_EXTRACT, error)
+        return None
+
+
+def _without(context: Context | None) -> Context:
+    return Context() if context is None else context
+
+
 def _of_single(propagator: Any, header: str, context: Context | None) -> Context | None:
     """The context with what the one header says; None: stock decides."""
     try:
@@ -133,7 +164,7 @@ def _of(
     """The context with what these values say; None: stock decides."""
     try:
         if not trace_text or not span_text:
-            return Context() if context is None else context
+            return _without(context)
         if type(trace_text) is not str or type(span_text) is not str:
             return None
         # Others may be digits of other scripts, which stock accepts.

@@ -7,6 +7,8 @@ cdef Facts _extracting
 cdef Facts _injecting
 
 cdef bint _can_read(object propagator) except -1
+cdef _of_dict(object propagator, dict carrier, object context)
+cdef _without(object context)
 cdef _of_single(object propagator, str header, object context)
 cdef _of(object propagator, object trace_text, object span_text, object sampled, object flags, object context)
 cdef _own(object context)

@@ -53,7 +53,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
             header = carrier.get(self.TRACE_ID_KEY)
             if header is None:
                 return Context() if context is None else context
-            made = None if _has_baggage(self, carrier) else _of(header, context)
+            made = None if _has_baggage(self, list(carrier)) else _of(header, context)
             return original(self, carrier, context, getter) if made is None else made
         headers = getter.get(carrier, self.TRACE_ID_KEY)
         if not headers:
@@ -153,7 +153,8 @@ def _written(propagator: Any, context: Context | None) -> str | None:
             write_hexadecimal(item(own, 0), _TRACE_LENGTH),
             write_hexadecimal(item(own, 1), _SPAN_LENGTH),
         )
-        parent_id = write_hexadecimal(0 if parent is None else item(parent, 1), _SPAN_LENGTH)
+        parent_number: Any = 0 if parent is None else item(parent, 1)
+        parent_id = write_hexadecimal(parent_number, _SPAN_LENGTH)
         return f"{trace_id}:{span_id}:{parent_id}:{write_hexadecimal(flags, 2)}"
     except Exception as error:
         faults.absorb(_INJECT, error)

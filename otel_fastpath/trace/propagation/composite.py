@@ -80,13 +80,15 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:  # noqa: 
 
 def are_usual(parts: Any) -> bool:
     """Whether these propagators are the usual two, with the usual names of headers."""
+    if type(parts) is not list or len(parts) != 2:  # noqa: PLR2004  # see above
+        return False
+    first = parts[0]
+    second = parts[1]
     return (
-        type(parts) is list
-        and len(parts) == 2  # noqa: PLR2004  # see above
-        and type(parts[0]) is TraceContextTextMapPropagator
-        and type(parts[1]) is W3CBaggagePropagator
-        and has_no_fields(parts[0])
-        and has_no_fields(parts[1])
+        type(first) is TraceContextTextMapPropagator
+        and type(second) is W3CBaggagePropagator
+        and has_no_fields(first)
+        and has_no_fields(second)
     )
 
 

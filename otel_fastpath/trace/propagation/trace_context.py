@@ -124,8 +124,14 @@ def _written(context: Context | None) -> str | None:
 
 def traceparent(span: object) -> str | None:
     """The header `traceparent` of a span; None if stock's propagator has to decide what it writes."""
-    own = valid_context(span)
-    if own is not None and item(own, 4) is DEFAULT_TRACE_STATE:
+    # As `valid_context`; in plain Python, each call counts.
+    if type(span) is NonRecordingSpan:
+        own: Any = span._context
+    elif type(span) in _span_types or _is_span(span):
+        own = span.get_span_context()  # type: ignore[attr-defined]  # a span
+    else:
+        return None
+    if type(own) is SpanContext and item(own, 5) and item(own, 4) is DEFAULT_TRACE_STATE:
         return write_traceparent(item(own, 0), item(own, 1), item(own, 3))  # type: ignore[arg-type]  # as SpanContext has them
     return None
 
