@@ -46,11 +46,16 @@ class FoundPropagator:
         parts = self.parts
         if parts is None:
             return True
-        if len(parts) != (1 if self.baggage is None else 2) or parts[0] is not self.trace_context:
-            return False
-        if self.baggage is not None and (parts[1] is not self.baggage or not has_no_fields(self.baggage)):
-            return False
-        return has_no_fields(self.trace_context)
+        second = self.baggage
+        if second is None:
+            return len(parts) == 1 and parts[0] is self.trace_context and has_no_fields(parts[0])
+        return (
+            len(parts) == 2  # noqa: PLR2004  # the two of `_USUAL`
+            and parts[0] is self.trace_context
+            and parts[1] is second
+            and has_no_fields(parts[0])
+            and has_no_fields(second)
+        )
 
 
 class W3C:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from types import SimpleNamespace
 
 import pytest
 from opentelemetry import baggage, propagate, trace
@@ -32,6 +33,10 @@ KINDS = (
     b3.B3SingleFormat,
     jaeger.JaegerPropagator,
     AwsXRayPropagator,
+)
+# As tests replace the API in a module.
+THEIRS = SimpleNamespace(
+    **{**vars(trace), "get_current_span": lambda context=None: trace.INVALID_SPAN if context else 0}
 )
 # Functions and values of stock that are read at each call; a replacement changes what is read or written.
 REPLACED = [
@@ -65,6 +70,8 @@ REPLACED = [
     (jaeger.JaegerPropagator, "TRACE_ID_KEY", "x-trace-id"),
     (jaeger.JaegerPropagator, "_extract_baggage", lambda *_given: Context(theirs=1)),
     (aws_xray_propagator, "TRACE_HEADER_KEY", "x-trace-id"),
+    *((module, "trace", THEIRS) for module in (aws_xray_propagator, b3, jaeger, tracecontext)),
+    (jaeger, "baggage", SimpleNamespace(get_all=lambda context: {"theirs": context is None}, set_baggage=None)),
     (AwsXRayPropagator, "_parse_trace_id", staticmethod(lambda _text: 5)),
     *((kind, "inject", lambda _self, carrier, *_given, **_named: carrier.update(theirs="1")) for kind in KINDS),
     *((kind, "extract", lambda *_given, **_named: Context(theirs=1)) for kind in KINDS),

@@ -14,6 +14,7 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     SPANS,
     StockPropagator,
     imported,
+    using_trace,
 )
 from otel_fastpath.trace.stock_sources import sources
 
@@ -29,6 +30,6 @@ READING: Final = (
     f"{PROPAGATOR}._parse_sampled_flag",
 )
 NAME: Final = "X-Amzn-Trace-Id"
-_NAMES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME}
-EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | imported(SPANS, SETTING_SPAN), _NAMES)
-INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN), _NAMES)
+_VALUES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME, **using_trace(MODULE)}
+EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | imported(SPANS, SETTING_SPAN), _VALUES)
+INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN), _VALUES)

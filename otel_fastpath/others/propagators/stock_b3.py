@@ -15,12 +15,15 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     WRITING_IDS,
     StockPropagator,
     imported,
+    using_trace,
 )
 from otel_fastpath.trace.stock_sources import sources
 
 MODULE: Final = "opentelemetry.propagators.b3"
 FIRST: Final = f"{MODULE}:_extract_first_element"
-EXTRACTING: Final = StockPropagator(KNOWN.sources(FIRST) | sources(GETTING) | imported(SPANS, SETTING_SPAN))
+EXTRACTING: Final = StockPropagator(
+    KNOWN.sources(FIRST) | sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(MODULE)
+)
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(MODULE, *WRITING_IDS)
+    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(MODULE, *WRITING_IDS), using_trace(MODULE)
 )

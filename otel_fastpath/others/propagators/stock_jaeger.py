@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from opentelemetry import baggage
+
 from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
@@ -15,6 +17,7 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     WRITING_IDS,
     StockPropagator,
     imported,
+    using_trace,
 )
 from otel_fastpath.trace.stock_sources import sources
 
@@ -29,10 +32,13 @@ KEYS: Final = "opentelemetry.propagators.textmap:DefaultGetter.keys"
 RECORDING: Final = "opentelemetry.trace.span:NonRecordingSpan.is_recording"
 WRITING: Final = f"{MODULE}:_format_uber_trace_id"
 ALL_BAGGAGE: Final = "opentelemetry.baggage:get_all"
-EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING, KEYS) | sources(GETTING) | imported(SPANS, SETTING_SPAN))
+EXTRACTING: Final = StockPropagator(
+    KNOWN.sources(*READING, KEYS) | sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(MODULE)
+)
 INJECTING: Final = StockPropagator(
     KNOWN.sources(WRITING, RECORDING)
     | sources(SETTING, OWN_CONTEXT, ALL_BAGGAGE)
     | imported(SPANS, READING_SPAN)
-    | imported(MODULE, *WRITING_IDS)
+    | imported(MODULE, *WRITING_IDS),
+    {**using_trace(MODULE), f"{MODULE}:baggage": baggage},
 )

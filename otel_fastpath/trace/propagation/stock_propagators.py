@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, unquote_plus
 
+from opentelemetry import trace
+
 from otel_fastpath.patching.sources.guard import (
     MAY_BE_MISSING,
     ReplacedError,
@@ -54,6 +56,11 @@ def imported(module: str, *places: str) -> dict[str, frozenset[str]]:
     return {f"{module}:{place.partition(':')[2]}": of for place, of in sources(*places).items()}
 
 
+def using_trace(module: str) -> dict[str, Any]:
+    """What a module of propagators calls the API by: tests put another one there."""
+    return {f"{module}:trace": trace}
+
+
 class StockPropagator(Stock):
     """What one method of a propagator calls and reads.
 
@@ -93,9 +100,9 @@ def _exists(place: str) -> bool:
     return True
 
 
-EXTRACTING: Final = StockPropagator(sources(GETTING) | imported(SPANS, SETTING_SPAN))
+EXTRACTING: Final = StockPropagator(sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(_W3C))
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(_W3C, *WRITING_IDS)
+    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(_W3C, *WRITING_IDS), using_trace(_W3C)
 )
 READING_BAGGAGE: Final = (
     f"{_HEADERS}:_extract_first_element",
@@ -142,7 +149,7 @@ _NAMES: Final = {
 # While these hold, the usual two propagators do nothing about a header, or about baggage, that is not there.
 EXTRACTING_BOTH: Final = StockPropagator(
     {**EXTRACTING.functions, **sources(f"{TRACE_CONTEXT}.extract", f"{W3C_BAGGAGE}.extract", READING_BAGGAGE[0])},
-    _NAMES,
+    {**_NAMES, **using_trace(_W3C)},
 )
 INJECTING_BOTH: Final = StockPropagator(
     {
@@ -150,5 +157,5 @@ INJECTING_BOTH: Final = StockPropagator(
         **sources(f"{TRACE_CONTEXT}.inject", f"{W3C_BAGGAGE}.inject"),
         **imported(_HEADERS, WRITING_BAGGAGE[0]),
     },
-    {name: text for name, text in _NAMES.items() if text == "traceparent"},
+    {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **using_trace(_W3C)},
 )
