@@ -44,6 +44,8 @@ REPLACED = [
     (trace, "set_span_in_context", lambda _span, context=None: Context({**(context or {}), "theirs": 1})),
     (tracecontext, "format_trace_id", lambda _number: "f" * 32),
     (tracecontext, "format_span_id", lambda _number: "f" * 16),
+    (baggage, "_BAGGAGE_KEY", "theirs"),
+    (trace.propagation, "_SPAN_KEY", "theirs"),
     (propagation, "get_all", lambda context=None: {"theirs": context is None}),
     (propagation, "set_baggage", lambda name, _value, context=None: Context({**(context or {}), name: "theirs"})),
     (propagation, "_is_valid_pair", lambda key, _value: key != "user"),

@@ -14,6 +14,7 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     SETTING,
     SETTING_SPAN,
     SPANS,
+    USING_BAGGAGE,
     WRITING_IDS,
     StockPropagator,
     imported,
@@ -40,5 +41,5 @@ INJECTING: Final = StockPropagator(
     | sources(SETTING, OWN_CONTEXT, ALL_BAGGAGE)
     | imported(SPANS, READING_SPAN)
     | imported(MODULE, *WRITING_IDS),
-    {**using_trace(MODULE), f"{MODULE}:baggage": baggage},
+    {**using_trace(MODULE), **USING_BAGGAGE, f"{MODULE}:baggage": baggage},
 )

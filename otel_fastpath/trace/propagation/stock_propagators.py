@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, unquote_plus
 
 from opentelemetry import trace
+from opentelemetry.baggage import _BAGGAGE_KEY
+from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.patching.sources.guard import (
     MAY_BE_MISSING,
@@ -57,8 +59,12 @@ def imported(module: str, *places: str) -> dict[str, frozenset[str]]:
 
 
 def using_trace(module: str) -> dict[str, Any]:
-    """What a module of propagators calls the API by: tests put another one there."""
-    return {f"{module}:trace": trace}
+    """What a module of propagators calls the API by, and the key of spans: tests put others there."""
+    return {f"{module}:trace": trace, f"{SPANS}.propagation:_SPAN_KEY": _SPAN_KEY}
+
+
+# The key of baggage, likewise.
+USING_BAGGAGE: Final = {f"{_BAGGAGE}:_BAGGAGE_KEY": _BAGGAGE_KEY}
 
 
 class StockPropagator(Stock):
@@ -125,6 +131,7 @@ EXTRACTING_BAGGAGE: Final = StockPropagator(
     | imported(_HEADERS, f"{_BAGGAGE}:_is_valid_pair", f"{_BAGGAGE}:set_baggage", f"{_CONTEXT}:get_current")
     | imported(_BAGGAGE, f"{_CONTEXT}:get_value", f"{_CONTEXT}:set_value"),
     {
+        **USING_BAGGAGE,
         f"{_HEADERS}:split": re.split,
         f"{_HEADERS}:unquote_plus": unquote_plus,
         f"{_HEADERS}:_DELIMITER_PATTERN": re.compile(rf"{_SPACE},{_SPACE}"),
@@ -139,7 +146,7 @@ INJECTING_BAGGAGE: Final = StockPropagator(
     | ENCODING_BAGGAGE
     | imported(_HEADERS, f"{_BAGGAGE}:get_all")
     | imported(_BAGGAGE, f"{_CONTEXT}:get_value"),
-    {f"{_HEADERS}:quote_plus": quote_plus},
+    {**USING_BAGGAGE, f"{_HEADERS}:quote_plus": quote_plus},
 )
 _NAMES: Final = {
     f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent",
@@ -157,5 +164,5 @@ INJECTING_BOTH: Final = StockPropagator(
         **sources(f"{TRACE_CONTEXT}.inject", f"{W3C_BAGGAGE}.inject"),
         **imported(_HEADERS, WRITING_BAGGAGE[0]),
     },
-    {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **using_trace(_W3C)},
+    {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **using_trace(_W3C), **USING_BAGGAGE},
 )
