@@ -74,6 +74,11 @@ def turned(items: list[Any], count: int) -> list[Any]:
     return items[-count:] + items[:-count]
 
 
+def has_no_fields(instance: object) -> bool:
+    """Whether an instance, of a class without `__slots__`, has no attributes of its own."""
+    return not instance.__dict__
+
+
 def add_to_sum(
     is_locked: Callable[[], bool],  # noqa: ARG001  # for the C form, as all others
     state: dict[str, Any],  # noqa: ARG001

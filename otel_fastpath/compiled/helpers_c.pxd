@@ -269,6 +269,12 @@ cdef extern from *:
         found = (long long)floor(log(value) * factor);
         return (Py_ssize_t)(found < most ? found : most);
     }
+    static int otel_fastpath_has_no_fields(PyObject *instance) {
+        PyObject *fields = PyObject_GenericGetDict(instance, NULL);
+        int is_empty = fields == NULL ? -1 : !PyDict_Size(fields);
+        Py_XDECREF(fields);
+        return is_empty;
+    }
     static PyObject *otel_fastpath_new_instance(PyObject *type) {
         PyObject *none = PyTuple_New(0);
         PyObject *made = none == NULL ? NULL : ((PyTypeObject *)type)->tp_new((PyTypeObject *)type, none, NULL);
@@ -442,6 +448,7 @@ cdef extern from *:
         object mapping, object scale, bint keeps_extremes) except -1
     Py_ssize_t bucket_index "otel_fastpath_bucket_index"(object amount, object scale, double factor) except? -1
     int drop_finalizer "otel_fastpath_drop_finalizer"(object instance, object plain) except -1
+    bint has_no_fields "otel_fastpath_has_no_fields"(object instance) except -1
     object new_instance "otel_fastpath_new_instance"(object kind)
     object new_tuple "otel_fastpath_new_tuple"(object kind, tuple items)
     object current_value "otel_fastpath_current_value"(object variable, object key)

@@ -68,6 +68,9 @@ TWINS: Final = (
     "metrics.instruments.observing_c",
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
+    "others.propagators.aws_xray_c",
+    "others.propagators.b3_c",
+    "others.propagators.jaeger_c",
     "others.suppression.suppressing_c",
     "otlp.encoder_c",
     "patching.plans_c",
@@ -80,9 +83,12 @@ TWINS: Final = (
     "trace.context.context_functions_c",
     "trace.context.current_context_c",
     "trace.context.current_span_c",
-    "trace.context.propagation_c",
     "trace.context.scope_c",
     "trace.planning.plan_c",
+    "trace.propagation.baggage_c",
+    "trace.propagation.carriers_c",
+    "trace.propagation.composite_c",
+    "trace.propagation.trace_context_c",
     "trace.spans.attributes_c",
     "trace.spans.ending_c",
     "trace.spans.events_c",
@@ -155,6 +161,9 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics.instruments import observing as metrics_instruments_observing
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
+    from otel_fastpath.others.propagators import aws_xray as others_propagators_aws_xray
+    from otel_fastpath.others.propagators import b3 as others_propagators_b3
+    from otel_fastpath.others.propagators import jaeger as others_propagators_jaeger
     from otel_fastpath.others.suppression import suppressing as others_suppression_suppressing
     from otel_fastpath.otlp import encoder as otlp_encoder
     from otel_fastpath.patching import plans as patching_plans
@@ -167,9 +176,12 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.context import context_functions as trace_context_context_functions
     from otel_fastpath.trace.context import current_context as trace_context_current_context
     from otel_fastpath.trace.context import current_span as trace_context_current_span
-    from otel_fastpath.trace.context import propagation as trace_context_propagation
     from otel_fastpath.trace.context import scope as trace_context_scope
     from otel_fastpath.trace.planning import plan as trace_planning_plan
+    from otel_fastpath.trace.propagation import baggage as trace_propagation_baggage
+    from otel_fastpath.trace.propagation import carriers as trace_propagation_carriers
+    from otel_fastpath.trace.propagation import composite as trace_propagation_composite
+    from otel_fastpath.trace.propagation import trace_context as trace_propagation_trace_context
     from otel_fastpath.trace.spans import attributes as trace_spans_attributes
     from otel_fastpath.trace.spans import ending as trace_spans_ending
     from otel_fastpath.trace.spans import events as trace_spans_events

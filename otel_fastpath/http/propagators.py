@@ -7,11 +7,13 @@ from typing import Any
 from opentelemetry import propagate
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.trace import NonRecordingSpan
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.helpers import has_no_fields
 from otel_fastpath.compiled.sharing import critical_section
-from otel_fastpath.patching.stock import as_defined, is_unreplaced
+from otel_fastpath.patching.stock import is_unreplaced, unreplaced
 
 # With baggage first, the context that is read is the current one instead of an empty one.
 _USUAL = (
@@ -27,13 +29,33 @@ class FoundPropagator:
         trace_context: The propagator of the headers `traceparent` and `tracestate`, or None if the global propagator is
             not one of the usual ones: trace context, then perhaps baggage.
         facts: The facts that this follows from.
+        parts: The list of propagators, or None.
+        baggage: The second of them, or None.
     """
 
-    __slots__ = ("facts", "trace_context")
+    __slots__ = ("baggage", "facts", "parts", "trace_context")
 
-    def __init__(self, facts: Facts, trace_context: TraceContextTextMapPropagator | None) -> None:
+    def __init__(self, facts: Facts, parts: Any) -> None:
         self.facts = facts
-        self.trace_context = trace_context
+        self.parts = parts
+        self.trace_context: TraceContextTextMapPropagator | None = None if parts is None else parts[0]
+        self.baggage = parts[1] if parts is not None and len(parts) > 1 else None
+
+    def is_unchanged(self) -> bool:
+        """Whether the list still has these propagators, and none has got a method of its own."""
+        parts = self.parts
+        if parts is None:
+            return True
+        second = self.baggage
+        if second is None:
+            return len(parts) == 1 and parts[0] is self.trace_context and has_no_fields(parts[0])
+        return (
+            len(parts) == 2  # noqa: PLR2004  # the two of `_USUAL`
+            and parts[0] is self.trace_context
+            and parts[1] is second
+            and has_no_fields(parts[0])
+            and has_no_fields(second)
+        )
 
 
 class W3C:
@@ -52,7 +74,7 @@ class W3C:
     def propagator(self) -> TraceContextTextMapPropagator | None:
         """The current `FoundPropagator.trace_context`."""
         found = _kept(self)
-        if found is None or not found.facts.hold():
+        if found is None or not found.facts.hold() or not found.is_unchanged():
             found = self._look_again()
         return found.trace_context
 
@@ -65,13 +87,14 @@ class W3C:
             (CompositePropagator, method, getattr(CompositePropagator, method)),
             (TraceContextTextMapPropagator, method, getattr(TraceContextTextMapPropagator, method)),
             (W3CBaggagePropagator, method, getattr(W3CBaggagePropagator, method)),
+            unreplaced(NonRecordingSpan, "get_span_context"),
         ]
         parts = getattr(used, "_propagators", None)
-        trace_context = None
         if type(used) is CompositePropagator and _are_usual(parts, method):
-            trace_context = next(iter(parts))  # type: ignore[arg-type]  # not None
             items.append((used, "_propagators", parts))
-        found = FoundPropagator(Facts(items), trace_context)
+        else:
+            parts = None
+        found = FoundPropagator(Facts(items), parts)
         _keep(self, found)
         return found
 
@@ -91,9 +114,11 @@ def _are_usual(parts: Any, method: str) -> bool:
         isinstance(parts, (list, tuple))
         and [type(part) for part in parts] in _USUAL
         and not any(vars(part) for part in parts)
-        and propagate.get_global_textmap is as_defined(propagate, "get_global_textmap")
-        and getattr(CompositePropagator, method) is as_defined(CompositePropagator, method)
-        and all(is_unreplaced(kind, method) for kind in (TraceContextTextMapPropagator, W3CBaggagePropagator))
+        and is_unreplaced(propagate, "get_global_textmap")
+        and all(
+            is_unreplaced(kind, method)
+            for kind in (CompositePropagator, TraceContextTextMapPropagator, W3CBaggagePropagator)
+        )
     )
 
 

@@ -8,8 +8,11 @@ cdef W3C _reading
 cdef W3C _writing
 
 cdef class FoundPropagator:
+    cdef object baggage
     cdef Facts facts
+    cdef object parts
     cdef object trace_context
+    cdef bint is_unchanged(self) except -1
 
 cdef class W3C:
     cdef FoundPropagator _found

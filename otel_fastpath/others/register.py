@@ -12,6 +12,9 @@ _OPENLLMETRY: Final = "opentelemetry.instrumentation.openai"
 FEATURE: Final = Feature(
     "others",
     parts=(
+        Declarations("others.propagators.patches_b3", "opentelemetry.propagators.b3"),
+        Declarations("others.propagators.patches_jaeger", "opentelemetry.propagators.jaeger"),
+        Declarations("others.propagators.patches_aws_xray", "opentelemetry.propagators.aws"),
         Declarations("others.suppression.patches_suppression", "opentelemetry.instrumentation.utils"),
         Declarations(
             "others.patches_version_lookups",

@@ -103,3 +103,33 @@ def test_a_limit_while_the_next_connection_is_told(outgoing, monkeypatch):
     del raised
     gc.collect()
     assert context.get_current() == before
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_propagator_that_gets_a_method_of_its_own(outgoing, place, monkeypatch):
+    """Later than it was first used: it is called from the next call on."""
+    parts = [TraceContextTextMapPropagator(), W3CBaggagePropagator()]
+    monkeypatch.setattr(propagate, "_HTTP_TEXT_FORMAT", CompositePropagator(parts))
+    assert _sent(outgoing, _context()) == {"traceparent": HEADER}
+    parts[place].inject = lambda carrier, *_args, **_kwargs: carrier.update({"x-theirs": "1"})
+    assert _sent(outgoing, _context())["x-theirs"] == "1"
+    del parts[place].inject
+    assert _sent(outgoing, _context()) == {"traceparent": HEADER}
+
+
+def test_a_list_of_propagators_that_changes(outgoing, monkeypatch):
+    """It is the propagator's own: another one may be added to it, and taken out again."""
+
+    class Theirs(TraceContextTextMapPropagator):
+        def inject(self, carrier, *_args, **_kwargs):
+            carrier["x-theirs"] = "1"
+
+    parts = [TraceContextTextMapPropagator(), W3CBaggagePropagator()]
+    monkeypatch.setattr(propagate, "_HTTP_TEXT_FORMAT", CompositePropagator(parts))
+    for _ in range(2):
+        assert _sent(outgoing, _context()) == {"traceparent": HEADER}
+        parts.append(Theirs())
+        assert _sent(outgoing, _context()) == {"traceparent": HEADER, "x-theirs": "1"}
+        kept, parts[:] = parts[:2], []
+        assert _sent(outgoing, _context()) == {}
+        parts[:] = kept

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # The lowest release of the instrumentations that pyproject.toml allows, for a distribution that a file does not name.
 _OLDEST = "0.61b0"
+# The distributions of propagators that are not named like their modules, and what they use of the API.
+_PROPAGATORS = {"aws": "opentelemetry-propagator-aws-xray", "textmap": "opentelemetry-api"}
 # The modules of `opentelemetry-instrumentation` that all instrumentations use.
 _SHARED = {"_semconv", "propagators", "utils"}
 
@@ -35,6 +37,10 @@ def distribution(place: str) -> str:
     first, *rest = place.partition(":")[0].split(".")
     if first != "opentelemetry":
         return first
+    if rest[0] == "propagators":
+        return _PROPAGATORS.get(rest[1], f"opentelemetry-propagator-{rest[1]}")
+    if rest[0] == "trace":
+        return "opentelemetry-api"
     if rest[0] == "util":
         return f"opentelemetry-util-{rest[1]}"
     name = "" if rest[1] in _SHARED else f"-{rest[1].replace('_', '-')}"

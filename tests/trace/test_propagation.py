@@ -46,7 +46,7 @@ class Renamed(TraceContextTextMapPropagator):
 @pytest.fixture
 def fast(core):
     """A propagator of each core; `fast.stock` says how often stock's had to do the work."""
-    hot = cores.load("trace.context.propagation", core)
+    hot = cores.load("trace.propagation.trace_context", core)
     return make_fast(hot, TraceContextTextMapPropagator)
 
 
@@ -110,7 +110,7 @@ def test_any_header_is_read_as_stock_reads_it(trace_id, span_id, flags, edits):
     carrier = {"traceparent": changed(f"00-{trace_id}-{span_id}-{flags}", edits)}
     expected = seen(STOCK.extract(carrier))
     for core in available():
-        fast = make_fast(cores.load("trace.context.propagation", core), TraceContextTextMapPropagator)
+        fast = make_fast(cores.load("trace.propagation.trace_context", core), TraceContextTextMapPropagator)
         assert seen(fast.extract(carrier)) == expected, core
 
 
@@ -210,7 +210,7 @@ def test_where_there_is_no_span_nothing_is_written(fast, value):
 
 def test_a_propagator_with_other_headers_keeps_them(core):
     """Stock's methods read their names from the object."""
-    fast = make_fast(cores.load("trace.context.propagation", core), Renamed)
+    fast = make_fast(cores.load("trace.propagation.trace_context", core), Renamed)
     carrier = {}
     fast.inject(carrier, trace.set_span_in_context(fast_remote(), Context()))
     assert carrier == {"x-traceparent": HEADER}

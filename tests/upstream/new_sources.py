@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _LIBRARY = (sys.executable, "tests/others/library_fingerprints.py")
 _HTTP = "otel_fastpath/http/sources.json"
 _DBAPI = "otel_fastpath/db/dbapi/sources.json"
+_PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
 # File -> the command that writes it.
 COMMANDS = {
@@ -31,6 +32,7 @@ COMMANDS = {
     "otel_fastpath/others/openai_sources.json": (sys.executable, "tests/others/openai_fingerprints.py"),
     _HTTP: (*_LIBRARY, _HTTP),
     _DBAPI: (*_LIBRARY, _DBAPI),
+    _PROPAGATORS: (*_LIBRARY, _PROPAGATORS),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),
 }
 

@@ -28,7 +28,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, span_in
-from otel_fastpath.trace.context.propagation import traceparent
+from otel_fastpath.trace.propagation.trace_context import traceparent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

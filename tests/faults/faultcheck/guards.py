@@ -60,7 +60,7 @@ _TRUSTED = {
     "metrics/instruments/exemplars.py": {"_take"},
     "http/fastapi/requests.py": {"FastapiRequest.announce"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
-    "trace/context/patches_propagation.py": {"fast"},
+    "trace/propagation/patches_propagation.py": {"fast"},
 }
 # What holds one call of the host is named so, and is of one of these classes.
 _CALLS = (

@@ -1,0 +1,29 @@
+"""What the propagators of B3 call, in whose place this package's methods stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from otel_fastpath.others.propagators.propagator_sources import KNOWN
+from otel_fastpath.trace.propagation.stock_propagators import (
+    GETTING,
+    OWN_CONTEXT,
+    READING_SPAN,
+    SETTING,
+    SETTING_SPAN,
+    SPANS,
+    WRITING_IDS,
+    StockPropagator,
+    imported,
+    using_trace,
+)
+from otel_fastpath.trace.stock_sources import sources
+
+MODULE: Final = "opentelemetry.propagators.b3"
+FIRST: Final = f"{MODULE}:_extract_first_element"
+EXTRACTING: Final = StockPropagator(
+    KNOWN.sources(FIRST) | sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(MODULE)
+)
+INJECTING: Final = StockPropagator(
+    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(MODULE, *WRITING_IDS), using_trace(MODULE)
+)

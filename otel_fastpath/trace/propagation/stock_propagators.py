@@ -1,0 +1,168 @@
+"""What the propagators of stock call and read, in whose place this package's methods stand: see `patching.stock`."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote_plus, unquote_plus
+
+from opentelemetry import trace
+from opentelemetry.baggage import _BAGGAGE_KEY
+from opentelemetry.trace.propagation import _SPAN_KEY
+
+from otel_fastpath.patching.sources.guard import (
+    MAY_BE_MISSING,
+    ReplacedError,
+    SkipError,
+    check_sources,
+    owner_of,
+    resolve,
+)
+from otel_fastpath.patching.stock import Stock
+from otel_fastpath.trace.stock_sources import KNOWN, sources, sources_if_any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_API: Final = "opentelemetry"
+# What stock's regular expressions are in each release that is supported.
+_KEY: Final = r"[\x21\x23-\x27\x2a\x2b\x2d\x2e\x30-\x39\x41-\x5a\x5e-\x7a\x7c\x7e]+"
+_VALUE: Final = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
+_SPACE: Final = r"[ \t]*"
+_PROPERTY: Final = rf"{_SPACE}{_KEY}{_SPACE}={_SPACE}{_VALUE}{_SPACE}|{_SPACE}{_KEY}{_SPACE}"
+_BAGGAGE: Final = f"{_API}.baggage"
+_HEADERS: Final = f"{_API}.baggage.propagation"
+_CONTEXT: Final = f"{_API}.context"
+SPANS: Final = f"{_API}.trace"
+_W3C: Final = f"{_API}.trace.propagation.tracecontext"
+_TEXTMAP: Final = f"{_API}.propagators.textmap"
+TRACE_CONTEXT: Final = f"{_W3C}:TraceContextTextMapPropagator"
+W3C_BAGGAGE: Final = f"{_HEADERS}:W3CBaggagePropagator"
+SPAN_CONTEXT: Final = f"{SPANS}.span:SpanContext.__new__"
+STATE: Final = f"{SPANS}.span:TraceState.__len__"
+COMPOSITE: Final = f"{_API}.propagators.composite:CompositePropagator"
+GETTING: Final = f"{_TEXTMAP}:DefaultGetter.get"
+SETTING: Final = f"{_TEXTMAP}:DefaultSetter.set"
+
+
+READING_SPAN: Final = f"{SPANS}.propagation:get_current_span"
+# Of a span that is only a context, such as a remote parent: it is read without a call.
+OWN_CONTEXT: Final = f"{SPANS}.span:NonRecordingSpan.get_span_context"
+SETTING_SPAN: Final = f"{SPANS}.propagation:set_span_in_context"
+WRITING_IDS: Final = (f"{SPANS}.span:format_trace_id", f"{SPANS}.span:format_span_id")
+
+
+def imported(module: str, *places: str) -> dict[str, frozenset[str]]:
+    """The fingerprints of these functions in a module that has imported them: other code may replace them there."""
+    return {f"{module}:{place.partition(':')[2]}": of for place, of in sources(*places).items()}
+
+
+def using_trace(module: str) -> dict[str, Any]:
+    """What a module of propagators calls the API by, and the key of spans: tests put others there."""
+    return {f"{module}:trace": trace, f"{SPANS}.propagation:_SPAN_KEY": _SPAN_KEY}
+
+
+# The key of baggage, likewise.
+USING_BAGGAGE: Final = {f"{_BAGGAGE}:_BAGGAGE_KEY": _BAGGAGE_KEY}
+
+
+class StockPropagator(Stock):
+    """What one method of a propagator calls and reads.
+
+    Args:
+        functions: What it calls, with the fingerprints.
+        values: What it reads, by the place where it does.
+    """
+
+    def __init__(self, functions: Mapping[str, frozenset[str]], values: Mapping[str, Any] | None = None) -> None:
+        super().__init__(None, KNOWN, functions)
+        self.functions = functions
+        self.values = values or {}
+
+    def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
+        """Every function and value as it is now, and why they may not be replaced."""
+        error: SkipError | None = None
+        try:
+            check_sources(self.functions, frozenset())
+        except SkipError as skip:
+            error = skip
+        places = [place for place, of in self.functions.items() if MAY_BE_MISSING not in of or _exists(place)]
+        owners = [
+            owner_of(importlib.import_module(place.partition(":")[0]), place) for place in (*places, *self.values)
+        ]
+        found = [(owner, name, getattr(owner, name)) for owner, name in owners]
+        for (_, _, value), (place, expected) in zip(found[len(places) :], self.values.items(), strict=True):
+            if value != expected:
+                error = error or ReplacedError(f"{place} is replaced already")
+        return found, error
+
+
+def _exists(place: str) -> bool:
+    try:
+        resolve(place)
+    except SkipError:
+        return False
+    return True
+
+
+EXTRACTING: Final = StockPropagator(sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(_W3C))
+INJECTING: Final = StockPropagator(
+    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(_W3C, *WRITING_IDS), using_trace(_W3C)
+)
+READING_BAGGAGE: Final = (
+    f"{_HEADERS}:_extract_first_element",
+    f"{_BAGGAGE}:_is_valid_key",
+    f"{_BAGGAGE}:_is_valid_value",
+    f"{_BAGGAGE}:_get_baggage_value",
+    f"{_BAGGAGE}:_is_valid_pair",
+    f"{_BAGGAGE}:set_baggage",
+    f"{_CONTEXT}:get_current",
+    f"{_CONTEXT}:get_value",
+    f"{_CONTEXT}:set_value",
+)
+WRITING_BAGGAGE: Final = (f"{_BAGGAGE}:get_all", f"{_BAGGAGE}:_get_baggage_value", f"{_CONTEXT}:get_value")
+# Since 1.42.
+LIMITING_BAGGAGE: Final = sources_if_any(f"{_HEADERS}:_apply_baggage_limits", f"{_HEADERS}:_filter_valid_entries")
+ENCODING_BAGGAGE: Final = sources_if_any(f"{_HEADERS}:_encode_baggage_pairs")
+EXTRACTING_BAGGAGE: Final = StockPropagator(
+    sources(GETTING, *READING_BAGGAGE[:4])
+    | LIMITING_BAGGAGE
+    | imported(_HEADERS, f"{_BAGGAGE}:_is_valid_pair", f"{_BAGGAGE}:set_baggage", f"{_CONTEXT}:get_current")
+    | imported(_BAGGAGE, f"{_CONTEXT}:get_value", f"{_CONTEXT}:set_value"),
+    {
+        **USING_BAGGAGE,
+        f"{_HEADERS}:split": re.split,
+        f"{_HEADERS}:unquote_plus": unquote_plus,
+        f"{_HEADERS}:_DELIMITER_PATTERN": re.compile(rf"{_SPACE},{_SPACE}"),
+        f"{_BAGGAGE}:_KEY_PATTERN": re.compile(_KEY),
+        f"{_BAGGAGE}:_PROPERT_PATTERN": re.compile(_PROPERTY),
+        f"{_BAGGAGE}:_VALUE_PATTERN": re.compile(_VALUE),
+    },
+)
+INJECTING_BAGGAGE: Final = StockPropagator(
+    sources(SETTING, WRITING_BAGGAGE[1])
+    | LIMITING_BAGGAGE
+    | ENCODING_BAGGAGE
+    | imported(_HEADERS, f"{_BAGGAGE}:get_all")
+    | imported(_BAGGAGE, f"{_CONTEXT}:get_value"),
+    {**USING_BAGGAGE, f"{_HEADERS}:quote_plus": quote_plus},
+)
+_NAMES: Final = {
+    f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent",
+    f"{TRACE_CONTEXT}._TRACESTATE_HEADER_NAME": "tracestate",
+    f"{W3C_BAGGAGE}._BAGGAGE_HEADER_NAME": "baggage",
+}
+# While these hold, the usual two propagators do nothing about a header, or about baggage, that is not there.
+EXTRACTING_BOTH: Final = StockPropagator(
+    {**EXTRACTING.functions, **sources(f"{TRACE_CONTEXT}.extract", f"{W3C_BAGGAGE}.extract", READING_BAGGAGE[0])},
+    {**_NAMES, **using_trace(_W3C)},
+)
+INJECTING_BOTH: Final = StockPropagator(
+    {
+        **INJECTING.functions,
+        **sources(f"{TRACE_CONTEXT}.inject", f"{W3C_BAGGAGE}.inject"),
+        **imported(_HEADERS, WRITING_BAGGAGE[0]),
+    },
+    {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **using_trace(_W3C), **USING_BAGGAGE},
+)
