@@ -12,13 +12,13 @@ import threading
 import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import compiled
 from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import imports
 from otel_fastpath.patching import swap as _swap
+from otel_fastpath.patching.patch_row import Row, State
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.guard import (
@@ -56,15 +56,6 @@ _logger = Quiet(__name__)
 _WHY_ONLY_COMPILED: Final = "in the pure core it would take as long as OpenTelemetry's own code"
 # Of the log records about skipped patches.
 _LEVELS: Final = {UnmetError: logging.INFO, ReplacedError: logging.DEBUG}
-
-
-class State(str, Enum):
-    """The state of a patch."""
-
-    APPLIED = "applied"
-    WAITING = "waiting"
-    SKIPPED = "skipped"
-    OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -117,25 +108,6 @@ class Patch:
     def module(self) -> str:
         """The module that the target is in."""
         return self.target.partition(":")[0]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the status: the state of one patch or wrapper.
-
-    Attributes:
-        name, target, why: See `Patch`.
-        state: Its state.
-        reason: Why it is in this state; empty if there is nothing to say.
-        unknown: The function that does something else than in the known releases, so that stock's code runs.
-    """
-
-    name: str
-    target: str
-    state: State
-    reason: str
-    why: str
-    unknown: str = ""
 
 
 class Installation:

@@ -24,7 +24,10 @@ FEATURE: Final = _Trace(
             "trace.context.patches_context", *(f"opentelemetry.{name}" for name in ("baggage", "context", "trace"))
         ),
         Declarations("trace.context.patches_current_span", "opentelemetry.trace"),
-        Declarations("trace.propagation.patches_propagation", "opentelemetry.trace"),
+        Declarations(
+            "trace.propagation.patches_propagation",
+            *("opentelemetry.trace", "opentelemetry.baggage.propagation", "opentelemetry.propagators.composite"),
+        ),
         Declarations("trace.patches_span", "opentelemetry.sdk.trace"),
         Declarations("trace.patches_tracer", "opentelemetry.sdk.trace"),
     ),

@@ -23,8 +23,9 @@ from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# What is skipped: other code may replace it.
+# What is skipped, and what is read: other code may replace it.
 _READING = [
+    (_baggage_api, "_BAGGAGE_KEY", _BAGGAGE_KEY),
     (_baggage_api, "_get_baggage_value", as_defined(_baggage_api, "_get_baggage_value")),
     (_baggage_api, "get_value", as_defined(_context_api, "get_value")),
 ]

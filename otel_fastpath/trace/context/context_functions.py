@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from contextvars import Token
     from typing import Any
 
-# What is skipped: other code may replace it.
+# What is skipped, and what is read: other code may replace it.
+_KEY = (_propagation, "_SPAN_KEY", _SPAN_KEY)
 _reading = Facts(GETTING_CURRENT)
 _attaching = Facts(ATTACHING_CONTEXT)
 _detaching = Facts(DETACHING_CONTEXT)
-_reading_span = Facts([(_propagation, "get_value", as_defined(_context_api, "get_value"))])
-_setting_span = Facts([(_propagation, "set_value", as_defined(_context_api, "set_value"))])
+_reading_span = Facts([_KEY, (_propagation, "get_value", as_defined(_context_api, "get_value"))])
+_setting_span = Facts([_KEY, (_propagation, "set_value", as_defined(_context_api, "set_value"))])
 
 
 def known_context(context: object) -> Context | None:
