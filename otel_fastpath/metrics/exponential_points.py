@@ -84,12 +84,15 @@ def take_cumulative(state: dict[str, Any], start: int) -> dict[str, Any] | bool:
         change = scale - earlier
         if not (_can_add(own_positive, own_before, change, most) and _can_add(own_negative, own_below, change, most)):
             return True
-        _add(own_positive, before, own_before, change, most)
-        _add(own_negative, below, own_below, change, most)
+    else:
+        own_positive = own_negative = None
+        change = 0
     # In stock's order, which decides the result if an int equals a float.
     least, largest = min(state["_min"], state["_previous_min"]), max(state["_max"], state["_previous_max"])
     total, count = state["_sum"] + state["_previous_sum"], state["_count"] + state["_previous_count"]
     zeros = state["_zero_count"] + state["_previous_zero_count"]
+    # First, so that nothing is added twice, whatever fails from here on.
+    _reset(state)
     state[_EARLIER_POSITIVE] = before
     state[_EARLIER_NEGATIVE] = below
     state["_previous_scale"] = earlier
@@ -98,7 +101,9 @@ def take_cumulative(state: dict[str, Any], start: int) -> dict[str, Any] | bool:
     state["_previous_sum"] = total
     state["_previous_count"] = count
     state["_previous_zero_count"] = zeros
-    _reset(state)
+    if own_positive is not None and own_negative is not None:
+        _add(own_positive, before, own_before, change, most)
+        _add(own_negative, below, own_below, change, most)
     return {
         "attributes": state["_attributes"],
         "start_time_unix_nano": state["_start_time_unix_nano"],

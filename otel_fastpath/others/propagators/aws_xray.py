@@ -44,21 +44,23 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        if not _can_read() or not (context is None or type(context) is Context):
-            return original(self, carrier, context, getter)
         headers = None
-        if getter is default_getter and type(carrier) is dict:
-            header = carrier.get(_NAME)
-            if not header and (header is None or type(header) is str):
-                return Context() if context is None else context
-        else:
-            headers = getter.get(carrier, _NAME)
-            if not headers or len(headers) != 1:
-                return Context() if context is None else context
-            header = headers[0] if type(headers) is list else None
-        made = _of(header, context) if type(header) is str else None
-        if made is not None:
-            return made
+        try:
+            if _can_read() and (context is None or type(context) is Context):
+                if getter is default_getter and type(carrier) is dict:
+                    header = carrier.get(_NAME)
+                    if not header and (header is None or type(header) is str):
+                        return Context() if context is None else context
+                else:
+                    headers = getter.get(carrier, _NAME)
+                    if not headers or (type(headers) is list and len(headers) != 1):
+                        return Context() if context is None else context
+                    header = headers[0] if type(headers) is list else None
+                made = _of(header, context) if type(header) is str else None
+                if made is not None:
+                    return made
+        except Exception as error:
+            faults.absorb(_EXTRACT, error)
         if headers is not None:
             getter = knowing(_EXTRACT, getter, {_NAME: headers})
         return original(self, carrier, context, getter)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from opentelemetry.propagators.textmap import Getter, Setter
-    from opentelemetry.trace import SpanContext
 
 _EXTRACT = "B3MultiFormat.extract"
 _INJECT = "B3MultiFormat.inject"
@@ -41,28 +40,18 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        if not _can_read(self) or not (context is None or type(context) is Context):
-            return original(self, carrier, context, getter)
-        if getter is default_getter and type(carrier) is dict:
-            made = _of_dict(self, carrier, context)
-            return original(self, carrier, context, getter) if made is None else made
-        single = first_value(carrier, self.SINGLE_HEADER_KEY, getter)
-        values = {self.SINGLE_HEADER_KEY: known(single)}
-        if single:
-            made = _of_single(self, single, context) if type(single) is str else None
-        else:
-            trace_id = first_value(carrier, self.TRACE_ID_KEY, getter)
-            span_id = first_value(carrier, self.SPAN_ID_KEY, getter)
-            sampled = first_value(carrier, self.SAMPLED_KEY, getter)
-            flags = first_value(carrier, self.FLAGS_KEY, getter)
-            made = _of(self, trace_id, span_id, sampled or "0", flags, context)
-            values[self.TRACE_ID_KEY] = known(trace_id)
-            values[self.SPAN_ID_KEY] = known(span_id)
-            values[self.SAMPLED_KEY] = known(sampled)
-            values[self.FLAGS_KEY] = known(flags)
-        if made is not None:
-            return made
-        return original(self, carrier, context, knowing(_EXTRACT, getter, values))
+        values: dict[str, tuple[Any, ...]] = {}
+        try:
+            if _can_read(self) and (context is None or type(context) is Context):
+                if getter is default_getter and type(carrier) is dict:
+                    made = _of_dict(self, carrier, context)
+                else:
+                    made = _of_carrier(self, carrier, context, getter, values)
+                if made is not None:
+                    return made
+        except Exception as error:
+            faults.absorb(_EXTRACT, error)
+        return original(self, carrier, context, knowing(_EXTRACT, getter, values) if values else getter)
 
     return extract
 
@@ -71,13 +60,11 @@ def make_inject_multi(original: Callable[..., None]) -> Callable[..., None]:
     """Make the method that writes three headers."""
 
     def inject(self: Any, carrier: Any, context: Context | None = None, setter: Setter[Any] = default_setter) -> None:
-        own: Any = _own(context)
-        if own is None:
+        written = _written(context)
+        if written is None:
             original(self, carrier, context, setter)
-        elif item(own, 5):
-            trace_id = write_hexadecimal(item(own, 0), _TRACE_LENGTH)
-            span_id = write_hexadecimal(item(own, 1), _SPAN_LENGTH)
-            sampled = "1" if item(own, 3) & 1 else "0"
+        elif written:
+            trace_id, span_id, sampled = written
             if setter is default_setter and type(carrier) is dict:
                 carrier[self.TRACE_ID_KEY] = trace_id
                 carrier[self.SPAN_ID_KEY] = span_id
@@ -94,13 +81,12 @@ def make_inject_single(original: Callable[..., None]) -> Callable[..., None]:
     """Make the method that writes one header."""
 
     def inject(self: Any, carrier: Any, context: Context | None = None, setter: Setter[Any] = default_setter) -> None:
-        own: Any = _own(context)
-        if own is None:
+        written = _written(context)
+        if written is None:
             original(self, carrier, context, setter)
-        elif item(own, 5):
-            trace_id = write_hexadecimal(item(own, 0), _TRACE_LENGTH)
-            span_id = write_hexadecimal(item(own, 1), _SPAN_LENGTH)
-            put(carrier, self.SINGLE_HEADER_KEY, f"{trace_id}-{span_id}-{'1' if item(own, 3) & 1 else '0'}", setter)
+        elif written:
+            trace_id, span_id, sampled = written
+            put(carrier, self.SINGLE_HEADER_KEY, f"{trace_id}-{span_id}-{sampled}", setter)
 
     return inject
 
@@ -116,6 +102,25 @@ def _can_read(propagator: Any) -> bool:
     except Exception as error:
         faults.absorb(_EXTRACT, error)
         return False
+
+
+def _of_carrier(
+    propagator: Any, carrier: Any, context: Context | None, getter: Getter[Any], values: dict[str, tuple[Any, ...]]
+) -> Context | None:
+    """The context with what a getter finds, which is noted in `values`; None: stock decides."""
+    single = first_value(carrier, propagator.SINGLE_HEADER_KEY, getter)
+    values[propagator.SINGLE_HEADER_KEY] = known(single)
+    if single:
+        return _of_single(propagator, single, context) if type(single) is str else None
+    trace_id = first_value(carrier, propagator.TRACE_ID_KEY, getter)
+    values[propagator.TRACE_ID_KEY] = known(trace_id)
+    span_id = first_value(carrier, propagator.SPAN_ID_KEY, getter)
+    values[propagator.SPAN_ID_KEY] = known(span_id)
+    sampled = first_value(carrier, propagator.SAMPLED_KEY, getter)
+    values[propagator.SAMPLED_KEY] = known(sampled)
+    flags = first_value(carrier, propagator.FLAGS_KEY, getter)
+    values[propagator.FLAGS_KEY] = known(flags)
+    return _of(propagator, trace_id, span_id, sampled or "0", flags, context)
 
 
 def _of_dict(propagator: Any, carrier: dict[Any, Any], context: Context | None) -> Context | None:
@@ -180,11 +185,15 @@ def _of(
         return None
 
 
-def _own(context: Context | None) -> SpanContext | None:
-    """The SpanContext to write, an invalid one if there is none; None: stock decides."""
+def _written(context: Context | None) -> tuple[str, ...] | None:
+    """The ids and the state to write, nothing if there is no valid span; None: stock decides."""
     try:
         if _injecting.hold() or INJECTING.holds_again(_injecting):
-            return context_to_write(context)
+            own: Any = context_to_write(context)
+            if own is None or not item(own, 5):
+                return None if own is None else ()
+            trace_id = write_hexadecimal(item(own, 0), _TRACE_LENGTH)
+            return trace_id, write_hexadecimal(item(own, 1), _SPAN_LENGTH), "1" if item(own, 3) & 1 else "0"
     except Exception as error:
         faults.absorb(_INJECT, error)
     return None

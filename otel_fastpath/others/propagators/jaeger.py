@@ -46,24 +46,30 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        # A subclass may read baggage differently.
-        if type(self) is not JaegerPropagator or not _can_read() or not (context is None or type(context) is Context):
-            return original(self, carrier, context, getter)
-        if getter is default_getter and type(carrier) is dict:
-            header = carrier.get(self.TRACE_ID_KEY)
-            if header is None:
-                return Context() if context is None else context
-            made = None if _has_baggage(self, list(carrier)) else _of(header, context)
-            return original(self, carrier, context, getter) if made is None else made
-        headers = getter.get(carrier, self.TRACE_ID_KEY)
-        if not headers:
-            return Context() if context is None else context
-        names = getter.keys(carrier)
-        if type(headers) is list and type(names) is list and not _has_baggage(self, names):
-            made = _of(headers[0], context)
-            if made is not None:
-                return made
-        return original(self, carrier, context, knowing(_EXTRACT, getter, {self.TRACE_ID_KEY: headers}, names))
+        headers = names = made = None
+        try:
+            # A subclass may read baggage differently.
+            if type(self) is JaegerPropagator and _can_read() and (context is None or type(context) is Context):
+                if getter is default_getter and type(carrier) is dict:
+                    header = carrier.get(self.TRACE_ID_KEY)
+                    if header is None:
+                        return Context() if context is None else context
+                    if not _has_baggage(self, list(carrier)):
+                        made = _of(header, context)
+                else:
+                    headers = getter.get(carrier, self.TRACE_ID_KEY)
+                    if not headers:
+                        return Context() if context is None else context
+                    names = getter.keys(carrier)
+                    if type(headers) is list and type(names) is list and not _has_baggage(self, names):
+                        made = _of(headers[0], context)
+                if made is not None:
+                    return made
+        except Exception as error:
+            faults.absorb(_EXTRACT, error)
+        if headers is not None:
+            getter = knowing(_EXTRACT, getter, {self.TRACE_ID_KEY: headers}, names)
+        return original(self, carrier, context, getter)
 
     return extract
 

@@ -45,30 +45,34 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        if not _can_read(self):
-            return original(self, carrier, context, getter)
-        if context is None:
-            context = current()
-        if getter is default_getter and type(carrier) is dict:
-            header = carrier.get(self._BAGGAGE_HEADER_NAME)
-            if header is None:
-                return context
-            if type(header) is not str:
-                return original(self, carrier, context, getter)
-        else:
-            headers = getter.get(carrier, self._BAGGAGE_HEADER_NAME)
-            if headers is None:
-                return context
-            header = headers[0] if type(headers) is list and headers else next(iter(headers), None)
-        if not header:
-            return context
-        entries: dict[str, object] = {}
-        rest = _read(header, context, entries)
-        if entries:
-            context = with_value(Context, context, _BAGGAGE_KEY, entries)
-        if rest is None:
-            return context
-        return original(self, carrier, context, knowing(_EXTRACT, getter, {self._BAGGAGE_HEADER_NAME: [rest]}))
+        known = None
+        try:
+            if _can_read(self):
+                where = current() if context is None else context
+                if getter is default_getter and type(carrier) is dict:
+                    header = carrier.get(self._BAGGAGE_HEADER_NAME)
+                    is_usual = header is None or type(header) is str
+                else:
+                    headers = getter.get(carrier, self._BAGGAGE_HEADER_NAME)
+                    if headers is None:
+                        return where
+                    header = headers[0] if type(headers) is list and headers else next(iter(headers), None)
+                    known, is_usual = [header], True
+                if is_usual:
+                    if not header:
+                        return where
+                    entries: dict[str, object] = {}
+                    rest = _read(header, where, entries)
+                    if entries:
+                        where = with_value(Context, where, _BAGGAGE_KEY, entries)
+                    if rest is None:
+                        return where
+                    context, known = where, [rest]
+        except Exception as error:
+            faults.absorb(_EXTRACT, error)
+        if known is not None:
+            getter = knowing(_EXTRACT, getter, {self._BAGGAGE_HEADER_NAME: known})
+        return original(self, carrier, context, getter)
 
     return extract
 

@@ -44,14 +44,16 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:  #
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context | None:
-        parts = self._propagators
-        if getter is default_getter and type(carrier) is dict and are_usual(parts):
-            found = _read(carrier, context)
-            if found is not None:
-                if _BAGGAGE in carrier:
-                    found = parts[1].extract(carrier, found, getter=getter)
-                return found
-        for propagator in parts:
+        parts_of_host = self._propagators
+        found = None
+        try:
+            if getter is default_getter and type(carrier) is dict and are_usual(parts_of_host):
+                found = _read(carrier, context)
+        except Exception as error:
+            faults.absorb(_EXTRACT, error)
+        if found is not None:
+            return parts_of_host[1].extract(carrier, found, getter=getter) if _BAGGAGE in carrier else found
+        for propagator in parts_of_host:
             context = propagator.extract(carrier, context, getter=getter)
         return context
 
@@ -62,18 +64,24 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:  # noqa: 
     """Make the method that lets each propagator write to a carrier."""
 
     def inject(self: Any, carrier: Any, context: Context | None = None, setter: Setter[Any] = default_setter) -> None:
-        parts = self._propagators
-        if setter is default_setter and type(carrier) is dict and are_usual(parts):
-            where = current() if context is None else context
-            header = _written(where)
-            if header is not None:
-                if header:
-                    carrier[_PARENT] = header
-                if where.get(_BAGGAGE_KEY) is not None:
-                    parts[1].inject(carrier, context, setter=setter)
-                return
-        for propagator in parts:
-            propagator.inject(carrier, context, setter=setter)
+        parts_of_host = self._propagators
+        header, has_baggage = None, False
+        try:
+            if setter is default_setter and type(carrier) is dict and are_usual(parts_of_host):
+                where = current() if context is None else context
+                header = _written(where)
+                has_baggage = header is not None and where.get(_BAGGAGE_KEY) is not None
+        except Exception as error:
+            faults.absorb(_INJECT, error)
+            header = None
+        if header is None:
+            for propagator in parts_of_host:
+                propagator.inject(carrier, context, setter=setter)
+            return
+        if header:
+            carrier[_PARENT] = header
+        if has_baggage:
+            parts_of_host[1].inject(carrier, context, setter=setter)
 
     return inject
 

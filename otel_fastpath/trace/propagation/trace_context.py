@@ -57,25 +57,27 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        # A subclass may read it differently. The names are the object's own.
-        if type(self) is not _Propagator or self._TRACEPARENT_HEADER_FORMAT_RE is not _FORMAT or not _can_read():
-            return original(self, carrier, context, getter)
         parents = states = span = None
-        if getter is default_getter and type(carrier) is dict:
-            header = carrier.get(self._TRACEPARENT_HEADER_NAME)
-            if header is None:
-                return Context() if context is None else context
-            if self._TRACESTATE_HEADER_NAME not in carrier:
-                span = remote_span(header)
-        else:
-            parents = getter.get(carrier, self._TRACEPARENT_HEADER_NAME)
-            if not parents:
-                return Context() if context is None else context
-            span = remote_span(parents[0]) if type(parents) is list else None
-            if span is not None:
-                states = getter.get(carrier, self._TRACESTATE_HEADER_NAME)
-        if span is not None and states is None and (context is None or type(context) is Context):
-            return with_value(Context, context, _SPAN_KEY, span)
+        try:
+            # A subclass may read it differently. The names are the object's own.
+            if type(self) is _Propagator and self._TRACEPARENT_HEADER_FORMAT_RE is _FORMAT and _can_read():
+                if getter is default_getter and type(carrier) is dict:
+                    header = carrier.get(self._TRACEPARENT_HEADER_NAME)
+                    if header is None:
+                        return Context() if context is None else context
+                    if self._TRACESTATE_HEADER_NAME not in carrier:
+                        span = remote_span(header)
+                else:
+                    parents = getter.get(carrier, self._TRACEPARENT_HEADER_NAME)
+                    if not parents:
+                        return Context() if context is None else context
+                    span = remote_span(parents[0]) if type(parents) is list else None
+                    if span is not None:
+                        states = getter.get(carrier, self._TRACESTATE_HEADER_NAME)
+                if span is not None and states is None and (context is None or type(context) is Context):
+                    return with_value(Context, context, _SPAN_KEY, span)
+        except Exception as error:
+            faults.absorb(_EXTRACT, error)
         if parents is not None:
             known = {self._TRACEPARENT_HEADER_NAME: parents, self._TRACESTATE_HEADER_NAME: states}
             getter = knowing(_EXTRACT, getter, known)
@@ -168,9 +170,9 @@ def with_remote(context: Context | None, trace_id: int, span_id: int, flags: int
 
 def remote_span(header: object) -> NonRecordingSpan | None:
     """The remote parent of a header `traceparent`; None: it is unusual, or this is no text."""
-    if type(header) is not str or len(header) != _LENGTH:
-        return None
     try:
+        if type(header) is not str or len(header) != _LENGTH:
+            return None
         read = read_traceparent(header)
         return None if read is None else span_of(read[0], read[1], read[2])
     except Exception as error:

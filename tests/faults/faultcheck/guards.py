@@ -27,7 +27,7 @@ _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
-    r"|serve|call|call_async|_open|process_\w+|copying|handle|_end_further)$"
+    r"|extract|inject|serve|call|call_async|_open|process_\w+|copying|handle|_end_further)$"
 )
 _INSTEAD = {"otherwise", "_otherwise"}
 _DECORATOR = "never_raises"
@@ -60,7 +60,12 @@ _TRUSTED = {
     "metrics/instruments/exemplars.py": {"_take"},
     "http/fastapi/requests.py": {"FastapiRequest.announce"},
     # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
-    "trace/propagation/patches_propagation.py": {"fast"},
+    "trace/propagation/replacing.py": {"fast"},
+    # Likewise, of what `bind_get` makes.
+    "metrics/patches_recording.py": {"get"},
+    "trace/patches_tracer.py": {"get"},
+    # They read or write a dict, or call what the host has given.
+    "trace/propagation/carriers.py": {"first_value", "known", "put"},
 }
 # What holds one call of the host is named so, and is of one of these classes.
 _CALLS = (

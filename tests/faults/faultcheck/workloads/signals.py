@@ -9,9 +9,14 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import baggage, propagate, trace
 from opentelemetry import context as context_api
-from opentelemetry import propagate, trace
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.metrics import Observation
+from opentelemetry.propagators.aws import AwsXRayPropagator
+from opentelemetry.propagators.b3 import B3MultiFormat, B3SingleFormat
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.propagators.jaeger import JaegerPropagator
 from opentelemetry.sdk._logs import LoggingHandler
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider, ObservableCounter, UpDownCounter
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
@@ -27,6 +32,15 @@ if TYPE_CHECKING:
     from faultcheck.host import Host
 
 _HEADER = "00-{:032x}-{:016x}-01"
+_PROPAGATORS = {
+    "baggage": W3CBaggagePropagator(),
+    "B3": B3MultiFormat(),
+    "B3, single": B3SingleFormat(),
+    "Jaeger": JaegerPropagator(),
+    "X-Ray": AwsXRayPropagator(),
+    "usual": CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()]),
+    "both": CompositePropagator([B3MultiFormat(), JaegerPropagator()]),
+}
 _DELTA = dict.fromkeys((Counter, UpDownCounter, Histogram, ObservableCounter), AggregationTemporality.DELTA)
 
 
@@ -46,6 +60,23 @@ class Propagation(Spans):
             host.step(f"{name}: not valid", self._extract, module, {"traceparent": "00-zz"})
             host.step(f"{name}: listed", self._extract, module, {"traceparent": [_HEADER.format(7, 8)]})
             host.step(f"{name}: on", self._on, module)
+        for name, propagator in _PROPAGATORS.items():
+            host.step(f"{name}: there and back", self._carry, propagator)
+            host.step(f"{name}: nothing to carry", self._carry_nothing, propagator)
+
+    def _carry(self, propagator: Any) -> Any:
+        carrier: dict[str, str] = {}
+        with self.tracer.start_as_current_span("carried"):
+            propagator.inject(carrier, baggage.set_baggage("size", "1", baggage.set_baggage("user", "ann")))
+        found = propagator.extract(carrier)
+        remote = trace.get_current_span(found).get_span_context()
+        return sorted(carrier), remote.is_remote, remote.trace_flags, dict(baggage.get_all(found))
+
+    @staticmethod
+    def _carry_nothing(propagator: Any) -> Any:
+        carrier: dict[str, str] = {}
+        propagator.inject(carrier)
+        return carrier, dict(propagator.extract(carrier))
 
     def _inject(self, module: Any) -> Any:
         carrier: dict[str, str] = {}

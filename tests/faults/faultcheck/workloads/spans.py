@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from opentelemetry import baggage, trace
 from opentelemetry import context as context_api
-from opentelemetry import trace
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.instrumentation import utils
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
@@ -70,6 +70,7 @@ class Spans(Workload):
         host.step("not ended by its scope", self._kept_open)
         host.step("a tracer's first span", self._first)
         host.step("tracers by name", self._by_name)
+        host.step("contexts", self._contexts)
         host.step("suppressed", self._suppressed)
         host.step("suppressed in a function", utils.suppress_instrumentation()(self._ask))
         for name, tracer in self.others.items():
@@ -140,6 +141,17 @@ class Spans(Workload):
         first, second = (provider.get_tracer("by name", "1.0"), trace.get_tracer("by name", "1.0", provider))
         with second.start_as_current_span("by name") as span:
             return first is second, provider.get_tracer("by name") is first, span.instrumentation_scope.version
+
+    def _contexts(self) -> Any:
+        span = self.tracer.start_span("in a context")
+        context = trace.set_span_in_context(span, baggage.set_baggage("user", "ann"))
+        token = context_api.attach(context_api.set_value("key", 1, context))
+        try:
+            found = trace.get_current_span() is span, baggage.get_baggage("user"), dict(baggage.get_all())
+            return found, context_api.get_value("key")
+        finally:
+            context_api.detach(token)
+            span.end()
 
     def _suppressed(self) -> Any:
         with utils.suppress_instrumentation():
