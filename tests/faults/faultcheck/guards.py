@@ -59,11 +59,9 @@ _TRUSTED = {
     "trace/context/scope.py": {"is_inert", "try_leave"},
     "metrics/instruments/exemplars.py": {"_take"},
     "http/fastapi/requests.py": {"FastapiRequest.announce"},
-    # What `make_extract` and `make_inject` of the hot module make: their calls, beside stock's own, are in a `try`.
+    # What `make_extract`, `make_inject` and `bind_get` make: their calls, beside stock's own, are in a `try`.
     "trace/propagation/replacing.py": {"fast"},
-    # Likewise, of what `bind_get` makes.
-    "metrics/patches_recording.py": {"get"},
-    "trace/patches_tracer.py": {"get"},
+    **dict.fromkeys(("metrics/patches_recording.py", "trace/patches_tracer.py"), frozenset({"get"})),
     # They read or write a dict, or call what the host has given.
     "trace/propagation/carriers.py": {"first_value", "known", "put"},
 }
