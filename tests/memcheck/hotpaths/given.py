@@ -16,6 +16,7 @@ from typing import Any
 import requests
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.metrics import Observation
 from opentelemetry.sdk._logs import LoggerProvider, LoggingHandler
 from opentelemetry.sdk._logs.export import (
     BatchLogRecordProcessor,
@@ -24,6 +25,7 @@ from opentelemetry.sdk._logs.export import (
 )
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
+from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
@@ -47,6 +49,7 @@ _CHUNK = {
     "choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": None}],
     "usage": None,
 }
+_BUCKETS = {Histogram: ExponentialBucketHistogramAggregation()}
 _DELTA = {Counter: AggregationTemporality.DELTA, Histogram: AggregationTemporality.DELTA}
 
 
@@ -112,6 +115,7 @@ class Given:
                 tracer_provider=provider,
                 meter_provider=meters,
             )
+        self.provider = provider
         self.tracer = provider.get_tracer("memory")
         self.dropping = self._provider(sampler=ALWAYS_OFF).get_tracer("memory")
         limits = SpanLimits(max_span_attributes=3, max_events=2, max_links=1, max_span_attribute_length=5)
@@ -212,6 +216,13 @@ class Given:
             deltas.create_counter("counter"),
             deltas.create_histogram("histogram"),
         )
+
+        self.readers_of_buckets = [
+            InMemoryMetricReader(preferred_aggregation=_BUCKETS, preferred_temporality=each) for each in ({}, _DELTA)
+        ]
+        buckets = MeterProvider(self.readers_of_buckets, shutdown_on_exit=False).get_meter("memory")
+        self.exponential = buckets.create_histogram("exponential")
+        buckets.create_observable_gauge("observed", [lambda _options: [Observation(1, {"a": 1}), Observation(2)]])
 
     def _export(self) -> None:
         session = requests.Session()

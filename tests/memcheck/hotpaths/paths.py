@@ -6,8 +6,16 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry import trace
+from opentelemetry import baggage, trace
+from opentelemetry import context as context_api
+from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import metric_exporter, trace_exporter
+from opentelemetry.instrumentation import utils
+from opentelemetry.propagators.aws import AwsXRayPropagator
+from opentelemetry.propagators.b3 import B3MultiFormat, B3SingleFormat
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.propagators.jaeger import JaegerPropagator
 from opentelemetry.trace import Link, SpanContext, StatusCode, TraceFlags
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -27,6 +35,14 @@ ATTRIBUTES = {
 }
 REMOTE = SpanContext(7, 8, is_remote=True, trace_flags=TraceFlags(1))
 _PROPAGATOR = TraceContextTextMapPropagator()
+_PROPAGATORS = (
+    CompositePropagator([_PROPAGATOR, W3CBaggagePropagator()]),
+    W3CBaggagePropagator(),
+    B3MultiFormat(),
+    B3SingleFormat(),
+    JaegerPropagator(),
+    AwsXRayPropagator(),
+)
 _HEADERS = {"traceparent": f"00-{7:032x}-{8:016x}-01", "tracestate": "a=1"}
 _ASK: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
 PATHS: dict[str, Callable[[Given], None]] = {}
@@ -156,6 +172,62 @@ def _extract(_given: Given) -> None:
 def _inject(given: Given) -> None:
     with given.tracer.start_as_current_span("injected"):
         _PROPAGATOR.inject({})
+
+
+@path("propagation, all headers")
+def _carried(given: Given) -> None:
+    with given.tracer.start_as_current_span("carried"):
+        context = baggage.set_baggage("size", 12, baggage.set_baggage("kéy ", "välue, 50%"))
+        for each in _PROPAGATORS:
+            carrier: dict[str, str] = {}
+            each.inject(carrier, context)
+            each.extract(carrier, Context())
+            for name, value in carrier.items():
+                for unusual in (
+                    value[:-1],
+                    value[1:],
+                    f"{value},",
+                    f"{value}%",
+                    f"{value}%4",
+                    f"{value};é",
+                    value * 200,
+                ):
+                    each.extract({**carrier, name: unusual}, Context())
+
+
+@path("contexts and baggage")
+def _contexts(given: Given) -> None:
+    span = given.tracer.start_span("in a context")
+    context = trace.set_span_in_context(span, baggage.set_baggage("user", "ann"))
+    token = context_api.attach(context_api.set_value("key", 1, context))
+    trace.get_current_span()
+    context_api.get_value("key")
+    baggage.get_baggage("user")
+    dict(baggage.get_all())
+    context_api.detach(token)
+    span.end()
+
+
+@path("suppression")
+def _suppressed(given: Given) -> None:  # noqa: ARG001  # as all others
+    with utils.suppress_instrumentation(), utils.suppress_http_instrumentation():
+        utils.is_instrumentation_enabled()
+    utils.is_http_instrumentation_enabled()
+
+
+@path("tracers and meters by name")
+def _by_name(given: Given) -> None:
+    trace.get_tracer("by name", "1.0", given.provider)
+    given.meters.get_meter("by name", "1.0")
+
+
+@path("metrics, exponential and observed")
+def _exponential(given: Given) -> None:
+    for amount in (0.5, 3, 0, -7.25, 1e300, 5e-324):
+        given.exponential.record(amount, {"a": 1})
+        given.exponential.record(amount)
+    for each in given.readers_of_buckets:
+        each.get_metrics_data()
 
 
 @path("metrics, counters")
