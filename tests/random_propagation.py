@@ -68,6 +68,8 @@ class Asked(DefaultGetter):
             return [] if self.way == "empty" else None
         if self.way == "text":
             return found
+        if self.way == "number":
+            return 7
         if self.way == "iterator":
             return iter(found if isinstance(found, list) else [found])
         if self.way == "tuple":
@@ -170,7 +172,7 @@ def carrier_to_read(rng, calls):
         return {"type": "http", "headers": encoded}, asgi_getter
     if kind < 0.64:
         return rng.choice((None, 7, "text")), default_getter
-    way = rng.choice(("usual", "usual", "raises", "empty", "text", "iterator", "tuple", "several"))
+    way = rng.choice(("usual", "usual", "raises", "empty", "text", "number", "iterator", "tuple", "several"))
     return rng.choice((found, list(texts.items()), CIMultiDict(texts.items()))), Asked(way, calls)
 
 

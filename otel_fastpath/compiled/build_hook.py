@@ -27,7 +27,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "OTEL_FASTPATH_EXTENSION"
 # The C forms of these are in their .pxd files only, to be inlined.
 INLINED = frozenset(
-    f"otel_fastpath.compiled.{name}_c" for name in ("baggage_header", "helpers", "sharing", "traceparent")
+    f"otel_fastpath.compiled.{name}_c"
+    for name in ("baggage_header", "exponential_buckets", "helpers", "sharing", "traceparent")
 )
 
 
@@ -79,6 +80,7 @@ DIRECTIVES = {
 # Modules whose C forms are written in Cython or C. Most are in the .pxd files only, to be inlined.
 HELPERS = (
     "otel_fastpath/compiled/baggage_header.py",
+    "otel_fastpath/compiled/exponential_buckets.py",
     "otel_fastpath/compiled/facts.py",
     "otel_fastpath/compiled/helpers.py",
     "otel_fastpath/compiled/traceparent.py",

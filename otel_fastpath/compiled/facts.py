@@ -60,7 +60,7 @@ def equate(replacement: object, original: object) -> None:
     _equals[id(replacement)] = replacement, original
 
 
-def replaced(value: object) -> object:
+def original_of(value: object) -> object:
     """What the value counts as: what it replaces, or itself."""
     found = _equals.get(id(value))
     return value if found is None or found[0] is not value else found[1]
@@ -72,7 +72,7 @@ def is_same(found: object, value: object) -> bool:
         return True
     if type(found) is MethodType and type(value) is MethodType:
         return found.__func__ is value.__func__ and found.__self__ is value.__self__
-    return replaced(found) is replaced(value)
+    return original_of(found) is original_of(value)
 
 
 def is_true(facts: Facts) -> bool:

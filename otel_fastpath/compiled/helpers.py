@@ -6,10 +6,8 @@ Hot modules import them with ordinary imports, which the build replaces by cimpo
 from __future__ import annotations
 
 import bisect
-import math
 import operator
 import os
-import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +45,6 @@ bisect_left = bisect.bisect_left
 # Get and reset a context variable that has a default value.
 get_value = ContextVar.get
 reset_value = ContextVar.reset
-# Of floats, as in stock's mappings; `math.frexp` gives a power of two as one half, and the next exponent.
-_LEAST_NORMAL = sys.float_info.min
-_LEAST_EXPONENT = -1022
-_MOST_EXPONENT = 1024
-_HALF = 0.5
-# From this scale on, the bucket with the least normal amount has others, too.
-_LAST_EVEN = -2
 # The nearest int, the even one of two; the C form takes a double and does without the call.
 rounded: Callable[[float], int] = round
 
@@ -67,11 +58,6 @@ def is_free(is_locked: Callable[[], bool]) -> bool:  # noqa: ARG001  # for the C
         is_locked: The method `locked` of Python's own lock.
     """
     return False
-
-
-def turned(items: list[Any], count: int) -> list[Any]:
-    """A copy of the list that begins with so many of its last items, which are at least none and at most all."""
-    return items[-count:] + items[:-count]
 
 
 def has_no_fields(instance: object) -> bool:
@@ -114,56 +100,6 @@ def add_to_histogram(
         keeps_extremes: Whether the histogram has minimum and maximum.
     """
     return False
-
-
-def add_to_exponential(
-    is_locked: Callable[[], bool],  # noqa: ARG001  # for the C form, as all others
-    state: dict[str, Any],  # noqa: ARG001
-    buckets: object,  # noqa: ARG001
-    own: dict[str, Any],  # noqa: ARG001
-    amount: float,  # noqa: ARG001
-    is_negative: bool,  # noqa: ARG001
-    index: int,  # noqa: ARG001
-    mapping: object,  # noqa: ARG001
-    scale: int,  # noqa: ARG001
-    keeps_extremes: bool,  # noqa: ARG001
-) -> bool:
-    """The same for an exponential histogram that has the amount's bucket, at this scale.
-
-    Args:
-        is_locked: As for `add_to_sum`.
-        state: Has `_mapping`, `_scale`, `_value_positive`, `_value_negative`, `_sum`, `_count`, `_min` and `_max`.
-        buckets: Stock's buckets.
-        own: Their `__dict__`.
-        amount: An int or a float, but zero.
-        is_negative: Whether these are the buckets of negative amounts.
-        index: That of the amount's bucket.
-        mapping: Stock's mapping, which gives this index.
-        scale: The scale of the mapping.
-        keeps_extremes: Whether the histogram has minimum and maximum.
-    """
-    return False
-
-
-def bucket_index(amount: float, scale: int, factor: float) -> int:
-    """The index of an amount's bucket in an exponential histogram, as stock's mappings find it.
-
-    Args:
-        amount: Finite and above zero; it need not be exact as a float.
-        scale: From -10 to 20.
-        factor: What its logarithm is multiplied with, at scales above zero.
-    """
-    mantissa, exponent = math.frexp(amount)
-    if scale <= 0:
-        if amount < _LEAST_NORMAL:
-            index = _LEAST_EXPONENT >> -scale
-            return index - 1 if scale > _LAST_EVEN else index
-        return (exponent - (2 if mantissa == _HALF else 1)) >> -scale
-    if amount <= _LEAST_NORMAL:
-        return (_LEAST_EXPONENT << scale) - 1
-    if mantissa == _HALF:
-        return ((exponent - 1) << scale) - 1
-    return min(math.floor(math.log(amount) * factor), (_MOST_EXPONENT << scale) - 1)
 
 
 def drop_finalizer(instance: object, plain: type) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from opentelemetry.sdk.metrics._internal.exponential_histogram.buckets import Buckets
 from opentelemetry.sdk.metrics._internal.point import Buckets as BucketsPoint
 
-from otel_fastpath.compiled.helpers import turned
+from otel_fastpath.compiled.exponential_buckets import rotate
 
 _INFINITY: Final = math.inf
 _LEAST: Final = -math.inf
@@ -175,5 +175,5 @@ def _buckets_point(own: dict[str, Any]) -> BucketsPoint:
     """What stock's `offset` and `get_offset_counts` give of buckets."""
     start = own[_START]
     point = _new(BucketsPoint)
-    _fill(point, {"offset": start, "bucket_counts": turned(own["_counts"], own[_BASE] - start)})
+    _fill(point, {"offset": start, "bucket_counts": rotate(own["_counts"], own[_BASE] - start)})
     return point

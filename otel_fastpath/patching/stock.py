@@ -13,7 +13,7 @@ import sys
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.compiled.facts import Facts, is_same, replaced
+from otel_fastpath.compiled.facts import Facts, is_same, original_of
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.cache import remembering
 from otel_fastpath.patching.sources.guard import (
@@ -287,7 +287,7 @@ def as_defined(owner: Any, name: str) -> object:
 
     If other code has replaced it, an object that nothing else is identical to: the replacement is to be called.
     """
-    found = replaced(vars(owner).get(name))
+    found = original_of(vars(owner).get(name))
     return found if is_defined_in(owner, found) else object()
 
 

@@ -13,7 +13,8 @@ from opentelemetry.sdk.metrics._internal.exponential_histogram.buckets import Bu
 from opentelemetry.sdk.metrics._internal.exponential_histogram.mapping.exponent_mapping import ExponentMapping
 from opentelemetry.sdk.metrics._internal.exponential_histogram.mapping.logarithm_mapping import LogarithmMapping
 
-from otel_fastpath.compiled.helpers import add_to_exponential, bucket_index, is_free, new_instance
+from otel_fastpath.compiled.exponential_buckets import add_to_exponential, bucket_index
+from otel_fastpath.compiled.helpers import is_free, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.metrics.instruments.reentry import hold_locks
 from otel_fastpath.metrics.instruments.series import BucketScale

@@ -17,7 +17,7 @@ from otel_fastpath.others.propagators.stock_aws_xray import EXTRACTING, INJECTIN
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.propagation.carriers import put
-from otel_fastpath.trace.propagation.known_headers import knowing
+from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.trace_context import context_to_write, with_remote
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     ) -> Context:
         headers = None
         try:
-            if _can_read() and (context is None or type(context) is Context):
+            if (_extracting.hold() or EXTRACTING.holds_again(_extracting)) and (
+                context is None or type(context) is Context
+            ):
                 if getter is default_getter and type(carrier) is dict:
                     header = carrier.get(_NAME)
                     if not header and (header is None or type(header) is str):
@@ -62,7 +64,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         except Exception as error:
             faults.absorb(_EXTRACT, error)
         if headers is not None:
-            getter = knowing(_EXTRACT, getter, {_NAME: headers})
+            getter = with_known_headers(_EXTRACT, getter, {_NAME: headers})
         return original(self, carrier, context, getter)
 
     return extract
@@ -81,59 +83,46 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
     return inject
 
 
-def _can_read() -> bool:
-    """Whether stock's own functions would read the header."""
-    try:
-        return _extracting.hold() or EXTRACTING.holds_again(_extracting)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        return False
-
-
 def _of(header: str, context: Context | None) -> Context | None:
     """The context with what this header says; None: stock decides, for example about one that it logs."""
-    try:
-        if len(header) > _LONGEST:
-            return None
-        # So it is written here, and by AWS.
-        is_usual = (
-            len(header) == _USUAL_LENGTH
-            and header[:7] == "Root=1-"
-            and header[15] == "-"
-            and header[40:48] == ";Parent="
-            and header[64:73] == ";Sampled="
-            and header[73] in "01"
-        )
-        if is_usual:
-            trace_id = read_hexadecimal(header[7:15] + header[16:40])
-            span_id = read_hexadecimal(header[48:64])
-            if trace_id and span_id:
-                return with_remote(context, trace_id, span_id, 1 if header[73] == "1" else 0)
-        trace_id = span_id = None
-        flags = 0
-        for pair in header.split(";"):
-            key, equals, text = pair.partition("=")
-            if not equals or "=" in text:
-                return None
-            name, value = key.strip(), text.strip()
-            if name == "Root":
-                if len(value) != _TRACE_LENGTH or value[:2] != "1-" or value[10] != "-":
-                    return None
-                trace_id = read_hexadecimal(value[2:10] + value[11:])
-                if not trace_id:
-                    return None
-            elif name == "Parent":
-                span_id = read_hexadecimal(value) if len(value) == _SPAN_LENGTH else None
-                if not span_id:
-                    return None
-            elif name == "Sampled":
-                if value not in {"0", "1"}:
-                    return None
-                flags = 1 if value == "1" else 0
-        return with_remote(context, trace_id, span_id, flags) if trace_id and span_id else None
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    if len(header) > _LONGEST:
         return None
+    # So it is written here, and by AWS.
+    is_usual = (
+        len(header) == _USUAL_LENGTH
+        and header[:7] == "Root=1-"
+        and header[15] == "-"
+        and header[40:48] == ";Parent="
+        and header[64:73] == ";Sampled="
+        and header[73] in "01"
+    )
+    if is_usual:
+        trace_id = read_hexadecimal(header[7:15] + header[16:40])
+        span_id = read_hexadecimal(header[48:64])
+        if trace_id and span_id:
+            return with_remote(context, trace_id, span_id, 1 if header[73] == "1" else 0)
+    trace_id = span_id = None
+    flags = 0
+    for pair in header.split(";"):
+        key, equals, text = pair.partition("=")
+        if not equals or "=" in text:
+            return None
+        name, value = key.strip(), text.strip()
+        if name == "Root":
+            if len(value) != _TRACE_LENGTH or value[:2] != "1-" or value[10] != "-":
+                return None
+            trace_id = read_hexadecimal(value[2:10] + value[11:])
+            if not trace_id:
+                return None
+        elif name == "Parent":
+            span_id = read_hexadecimal(value) if len(value) == _SPAN_LENGTH else None
+            if not span_id:
+                return None
+        elif name == "Sampled":
+            if value not in {"0", "1"}:
+                return None
+            flags = 1 if value == "1" else 0
+    return with_remote(context, trace_id, span_id, flags) if trace_id and span_id else None
 
 
 def _written(context: Context | None) -> str | None:

@@ -8,6 +8,5 @@ cdef Py_ssize_t _USUAL_LENGTH
 cdef Facts _extracting
 cdef Facts _injecting
 
-cdef bint _can_read() except -1
 cdef _of(str header, object context)
 cdef _written(object context)

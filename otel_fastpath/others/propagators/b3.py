@@ -14,8 +14,8 @@ from otel_fastpath.compiled.traceparent import read_hexadecimal, write_hexadecim
 from otel_fastpath.others.propagators.stock_b3 import EXTRACTING, INJECTING
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.propagation.carriers import first_value, known, put
-from otel_fastpath.trace.propagation.known_headers import knowing
+from otel_fastpath.trace.propagation.carriers import put
+from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.trace_context import context_to_write, with_remote
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        values: dict[str, tuple[Any, ...]] = {}
+        values: dict[str, Any] = {}
         try:
             if _can_read(self) and (context is None or type(context) is Context):
                 if getter is default_getter and type(carrier) is dict:
@@ -51,7 +51,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
                     return made
         except Exception as error:
             faults.absorb(_EXTRACT, error)
-        return original(self, carrier, context, knowing(_EXTRACT, getter, values) if values else getter)
+        return original(self, carrier, context, with_known_headers(_EXTRACT, getter, values) if values else getter)
 
     return extract
 
@@ -93,96 +93,78 @@ def make_inject_single(original: Callable[..., None]) -> Callable[..., None]:
 
 def _can_read(propagator: Any) -> bool:
     """Whether stock's own functions and expressions would read the headers. Their names are the object's own."""
-    try:
-        return (
-            propagator._trace_id_regex is _TRACE_IDS
-            and propagator._span_id_regex is _SPAN_IDS
-            and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
-        )
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        return False
+    return (
+        propagator._trace_id_regex is _TRACE_IDS
+        and propagator._span_id_regex is _SPAN_IDS
+        and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
+    )
 
 
 def _of_carrier(
-    propagator: Any, carrier: Any, context: Context | None, getter: Getter[Any], values: dict[str, tuple[Any, ...]]
+    propagator: Any, carrier: Any, context: Context | None, getter: Getter[Any], values: dict[str, Any]
 ) -> Context | None:
     """The context with what a getter finds, which is noted in `values`; None: stock decides."""
-    single = first_value(carrier, propagator.SINGLE_HEADER_KEY, getter)
-    values[propagator.SINGLE_HEADER_KEY] = known(single)
-    if single:
-        return _of_single(propagator, single, context) if type(single) is str else None
-    trace_id = first_value(carrier, propagator.TRACE_ID_KEY, getter)
-    values[propagator.TRACE_ID_KEY] = known(trace_id)
-    span_id = first_value(carrier, propagator.SPAN_ID_KEY, getter)
-    values[propagator.SPAN_ID_KEY] = known(span_id)
-    sampled = first_value(carrier, propagator.SAMPLED_KEY, getter)
-    values[propagator.SAMPLED_KEY] = known(sampled)
-    flags = first_value(carrier, propagator.FLAGS_KEY, getter)
-    values[propagator.FLAGS_KEY] = known(flags)
-    return _of(propagator, trace_id, span_id, sampled or "0", flags, context)
+    single = propagator.SINGLE_HEADER_KEY
+    texts = []
+    for name in (single, propagator.TRACE_ID_KEY, propagator.SPAN_ID_KEY, propagator.SAMPLED_KEY, propagator.FLAGS_KEY):
+        found: Any = getter.get(carrier, name)
+        values[name] = () if found is None else found
+        if not (found is None or type(found) is list or type(found) is tuple):
+            # Stock takes the first element of whatever it is.
+            return None
+        text = found[0] if found else None
+        if text and name == single:
+            return _of_single(propagator, text, context) if type(text) is str else None
+        texts.append(text)
+    return _of(propagator, texts[1], texts[2], texts[3] or "0", texts[4], context)
 
 
 def _of_dict(propagator: Any, carrier: dict[Any, Any], context: Context | None) -> Context | None:
     """The context with what these headers say; None: stock decides."""
-    try:
-        single = carrier.get(propagator.SINGLE_HEADER_KEY)
-        if single:
-            return _of_single(propagator, single, context) if type(single) is str else None
-        if single is not None and type(single) is not str:
-            return None
-        sampled = carrier.get(propagator.SAMPLED_KEY)
-        flags = carrier.get(propagator.FLAGS_KEY)
-        if flags is not None and type(flags) is not str:
-            return None
-        trace_id, span_id = carrier.get(propagator.TRACE_ID_KEY), carrier.get(propagator.SPAN_ID_KEY)
-        if type(trace_id) is not str or type(span_id) is not str:
-            # What is no text may have a first element.
-            return _without(context) if trace_id is None and (span_id is None or type(span_id) is str) else None
-        return _of(propagator, trace_id, span_id, "0" if sampled is None or sampled == "" else sampled, flags, context)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    single = carrier.get(propagator.SINGLE_HEADER_KEY)
+    if single:
+        return _of_single(propagator, single, context) if type(single) is str else None
+    if single is not None and type(single) is not str:
         return None
-
-
-def _without(context: Context | None) -> Context:
-    return Context() if context is None else context
+    sampled = carrier.get(propagator.SAMPLED_KEY)
+    flags = carrier.get(propagator.FLAGS_KEY)
+    if flags is not None and type(flags) is not str:
+        return None
+    trace_id, span_id = carrier.get(propagator.TRACE_ID_KEY), carrier.get(propagator.SPAN_ID_KEY)
+    if type(trace_id) is not str or type(span_id) is not str:
+        # What is no text may have a first element.
+        if trace_id is not None or not (span_id is None or type(span_id) is str):
+            return None
+        return Context() if context is None else context
+    return _of(propagator, trace_id, span_id, "0" if sampled is None or sampled == "" else sampled, flags, context)
 
 
 def _of_single(propagator: Any, header: str, context: Context | None) -> Context | None:
     """The context with what the one header says; None: stock decides."""
-    try:
-        fields = header.split("-", 4)
-        count = len(fields)
-        if count in {2, 3, 4}:
-            # The state may be missing: stock records such a span.
-            return _of(propagator, fields[0], fields[1], "1" if count == 2 else fields[2], None, context)  # noqa: PLR2004  # see above
-        return Context() if context is None else context
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        return None
+    fields = header.split("-", 4)
+    count = len(fields)
+    if count in {2, 3, 4}:
+        # The state may be missing: stock records such a span.
+        return _of(propagator, fields[0], fields[1], "1" if count == 2 else fields[2], None, context)  # noqa: PLR2004  # see above
+    return Context() if context is None else context
 
 
 def _of(
     propagator: Any, trace_text: Any, span_text: Any, sampled: Any, flags: Any, context: Context | None
 ) -> Context | None:
     """The context with what these values say; None: stock decides."""
-    try:
-        if not trace_text or not span_text:
-            return _without(context)
-        if type(trace_text) is not str or type(span_text) is not str:
-            return None
-        # Others may be digits of other scripts, which stock accepts.
-        if len(trace_text) not in {16, 32} or len(span_text) != _SPAN_LENGTH:
-            return Context() if context is None else context
-        trace_id, span_id = read_hexadecimal(trace_text), read_hexadecimal(span_text)
-        if not trace_id or not span_id or type(sampled) is not str:
-            return None
-        is_sampled = sampled in propagator._SAMPLE_PROPAGATE_VALUES or flags == "1"
-        return with_remote(context, trace_id, span_id, 1 if is_sampled else 0)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    if not trace_text or not span_text:
+        return Context() if context is None else context
+    if type(trace_text) is not str or type(span_text) is not str:
         return None
+    # Others may be digits of other scripts, which stock accepts.
+    if len(trace_text) not in {16, 32} or len(span_text) != _SPAN_LENGTH:
+        return Context() if context is None else context
+    trace_id, span_id = read_hexadecimal(trace_text), read_hexadecimal(span_text)
+    if not trace_id or not span_id or type(sampled) is not str:
+        return None
+    is_sampled = sampled in propagator._SAMPLE_PROPAGATE_VALUES or flags == "1"
+    return with_remote(context, trace_id, span_id, 1 if is_sampled else 0)
 
 
 def _written(context: Context | None) -> tuple[str, ...] | None:

@@ -8,8 +8,7 @@ cdef Facts _injecting
 
 cdef bint _can_read(object propagator) except -1
 cdef _of_dict(object propagator, dict carrier, object context)
-cdef _without(object context)
 cdef _of_single(object propagator, str header, object context)
 cdef _of(object propagator, object trace_text, object span_text, object sampled, object flags, object context)
 cdef _of_carrier(object propagator, object carrier, object context, object getter, dict values)
-cdef _written(object context)
+cdef tuple _written(object context)

@@ -22,7 +22,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
 from otel_fastpath.trace.propagation.carriers import put
-from otel_fastpath.trace.propagation.known_headers import knowing
+from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.trace_context import valid_context, with_remote
 
 if TYPE_CHECKING:
@@ -49,7 +49,11 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         headers = names = made = None
         try:
             # A subclass may read baggage differently.
-            if type(self) is JaegerPropagator and _can_read() and (context is None or type(context) is Context):
+            if (
+                type(self) is JaegerPropagator
+                and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
+                and (context is None or type(context) is Context)
+            ):
                 if getter is default_getter and type(carrier) is dict:
                     header = carrier.get(self.TRACE_ID_KEY)
                     if header is None:
@@ -68,7 +72,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         except Exception as error:
             faults.absorb(_EXTRACT, error)
         if headers is not None:
-            getter = knowing(_EXTRACT, getter, {self.TRACE_ID_KEY: headers}, names)
+            getter = with_known_headers(_EXTRACT, getter, {self.TRACE_ID_KEY: headers}, names)
         return original(self, carrier, context, getter)
 
     return extract
@@ -87,51 +91,34 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
     return inject
 
 
-def _can_read() -> bool:
-    """Whether stock's own functions would read the header. Its name is the object's own."""
-    try:
-        return _extracting.hold() or EXTRACTING.holds_again(_extracting)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        return False
-
-
 def _has_baggage(propagator: Any, names: Any) -> bool:
     """Whether there is perhaps a header of baggage among these."""
-    try:
-        prefix = propagator.BAGGAGE_PREFIX
-        if "_extract_baggage" in propagator.__dict__ or type(prefix) is not str:
-            return True
-        for name in names:
-            if type(name) is not str or name.startswith(prefix):
-                return True
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    prefix = propagator.BAGGAGE_PREFIX
+    if "_extract_baggage" in propagator.__dict__ or type(prefix) is not str:
         return True
+    for name in names:  # noqa: SIM110  # a generator takes longer
+        if type(name) is not str or name.startswith(prefix):
+            return True
     return False
 
 
 def _of(header: Any, context: Context | None) -> Context | None:
     """The context with what this header says; None: stock decides."""
-    try:
-        if type(header) is not str:
-            return None
-        fields = header.split(":")
-        if len(fields) != _FIELDS:
-            return Context() if context is None else context
-        if len(fields[1]) > _SPAN_LENGTH:
-            return None
-        # Stock accepts more than digits, such as a sign.
-        trace_id, span_id = read_hexadecimal(fields[0]), read_hexadecimal(fields[1])
-        flags = read_hexadecimal(fields[3])
-        if trace_id is None or span_id is None or flags is None:
-            return None
-        if not trace_id or not span_id:
-            return Context() if context is None else context
-        return with_remote(context, trace_id, span_id, flags & 1)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    if type(header) is not str:
         return None
+    fields = header.split(":")
+    if len(fields) != _FIELDS:
+        return Context() if context is None else context
+    if len(fields[1]) > _SPAN_LENGTH:
+        return None
+    # Stock accepts more than digits, such as a sign.
+    trace_id, span_id = read_hexadecimal(fields[0]), read_hexadecimal(fields[1])
+    flags = read_hexadecimal(fields[3])
+    if trace_id is None or span_id is None or flags is None:
+        return None
+    if not trace_id or not span_id:
+        return Context() if context is None else context
+    return with_remote(context, trace_id, span_id, flags & 1)
 
 
 def _written(propagator: Any, context: Context | None) -> str | None:

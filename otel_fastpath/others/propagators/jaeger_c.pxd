@@ -7,7 +7,6 @@ cdef int _FIELDS
 cdef Facts _extracting
 cdef Facts _injecting
 
-cdef bint _can_read() except -1
 cdef bint _has_baggage(object propagator, object names) except -1
 cdef _of(object header, object context)
 cdef _written(object propagator, object context)

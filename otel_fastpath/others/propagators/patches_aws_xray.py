@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.others.propagators import stock_aws_xray as stock
@@ -12,25 +12,14 @@ from otel_fastpath.trace.propagation.replacing import replace_extract, replace_i
 from otel_fastpath.trace.propagation.stock_propagators import GETTING, OWN_CONTEXT, READING_SPAN, SETTING, SETTING_SPAN
 from otel_fastpath.trace.stock_sources import API, sources
 
-if TYPE_CHECKING:
-    from otel_fastpath.settings import Config
-
-
-def _extract(original: Any, _settings: Config) -> Any:
-    return replace_extract(original, hot.others_propagators_aws_xray.make_extract)
-
-
-def _inject(original: Any, _settings: Config) -> Any:
-    return replace_inject(original, hot.others_propagators_aws_xray.make_inject)
-
-
+_REQUIRES: Final = (*API, "opentelemetry-propagator-aws-xray>=1.0.1")
 PATCHES: Final = (
     Patch(
         name="xray.extract",
         target=f"{stock.PROPAGATOR}.extract",
         why="Reading the header takes 45,000 instructions, in nine functions; here one.",
-        make=_extract,
-        requires=(*API, "opentelemetry-propagator-aws-xray>=1.0.1"),
+        make=replace_extract(lambda: hot.others_propagators_aws_xray.make_extract),
+        requires=_REQUIRES,
         sources=KNOWN.sources(f"{stock.PROPAGATOR}.extract", *stock.READING) | sources(GETTING, SETTING_SPAN),
         stock=stock.EXTRACTING,
         budgets=("X-Ray, extract",),
@@ -39,8 +28,8 @@ PATCHES: Final = (
         name="xray.inject",
         target=f"{stock.PROPAGATOR}.inject",
         why="Writing the header takes 24,000 instructions, in lists that are joined; here two numbers are written.",
-        make=_inject,
-        requires=(*API, "opentelemetry-propagator-aws-xray>=1.0.1"),
+        make=replace_inject(lambda: hot.others_propagators_aws_xray.make_inject),
+        requires=_REQUIRES,
         sources=KNOWN.sources(f"{stock.PROPAGATOR}.inject") | sources(SETTING, OWN_CONTEXT, READING_SPAN),
         stock=stock.INJECTING,
         budgets=("X-Ray, inject",),

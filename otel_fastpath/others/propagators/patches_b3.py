@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.others.propagators import stock_b3 as stock
@@ -19,31 +19,17 @@ from otel_fastpath.trace.propagation.stock_propagators import (
 )
 from otel_fastpath.trace.stock_sources import API, sources
 
-if TYPE_CHECKING:
-    from otel_fastpath.settings import Config
-
-
-def _extract(original: Any, _settings: Config) -> Any:
-    return replace_extract(original, hot.others_propagators_b3.make_extract)
-
-
-def _inject_multi(original: Any, _settings: Config) -> Any:
-    return replace_inject(original, hot.others_propagators_b3.make_inject_multi)
-
-
-def _inject_single(original: Any, _settings: Config) -> Any:
-    return replace_inject(original, hot.others_propagators_b3.make_inject_single)
-
-
 _MULTI: Final = f"{stock.MODULE}:B3MultiFormat"
 _SINGLE: Final = f"{stock.MODULE}:B3SingleFormat"
+_REQUIRES: Final = (*API, "opentelemetry-propagator-b3>=1.40")
+_WRITING: Final = sources(SETTING, OWN_CONTEXT, READING_SPAN, *WRITING_IDS)
 PATCHES: Final = (
     Patch(
         name="b3.extract",
         target=f"{_MULTI}.extract",
         why="Reading B3's headers takes 49,000 instructions: each through two functions and an iterator.",
-        make=_extract,
-        requires=(*API, "opentelemetry-propagator-b3>=1.40"),
+        make=replace_extract(lambda: hot.others_propagators_b3.make_extract),
+        requires=_REQUIRES,
         sources=KNOWN.sources(f"{_MULTI}.extract", stock.FIRST) | sources(GETTING, SETTING_SPAN),
         stock=stock.EXTRACTING,
         budgets=("B3 multi, extract",),
@@ -52,9 +38,9 @@ PATCHES: Final = (
         name="b3.inject_multi",
         target=f"{_MULTI}.inject",
         why="Writing B3's headers takes 17,000 instructions, in formats of numbers; here each is written in C.",
-        make=_inject_multi,
-        requires=(*API, "opentelemetry-propagator-b3>=1.40"),
-        sources=KNOWN.sources(f"{_MULTI}.inject") | sources(SETTING, OWN_CONTEXT, READING_SPAN, *WRITING_IDS),
+        make=replace_inject(lambda: hot.others_propagators_b3.make_inject_multi),
+        requires=_REQUIRES,
+        sources=KNOWN.sources(f"{_MULTI}.inject") | _WRITING,
         stock=stock.INJECTING,
         budgets=("B3 multi, inject",),
     ),
@@ -62,9 +48,9 @@ PATCHES: Final = (
         name="b3.inject_single",
         target=f"{_SINGLE}.inject",
         why="Writing B3's headers takes 17,000 instructions, in formats of numbers; here each is written in C.",
-        make=_inject_single,
-        requires=(*API, "opentelemetry-propagator-b3>=1.40"),
-        sources=KNOWN.sources(f"{_SINGLE}.inject") | sources(SETTING, OWN_CONTEXT, READING_SPAN, *WRITING_IDS),
+        make=replace_inject(lambda: hot.others_propagators_b3.make_inject_single),
+        requires=_REQUIRES,
+        sources=KNOWN.sources(f"{_SINGLE}.inject") | _WRITING,
         stock=stock.INJECTING,
         budgets=("B3 single, inject",),
     ),

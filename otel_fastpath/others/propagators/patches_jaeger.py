@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.others.propagators import stock_jaeger as stock
@@ -19,26 +19,15 @@ from otel_fastpath.trace.propagation.stock_propagators import (
 )
 from otel_fastpath.trace.stock_sources import API, sources
 
-if TYPE_CHECKING:
-    from otel_fastpath.settings import Config
-
-
-def _extract(original: Any, _settings: Config) -> Any:
-    return replace_extract(original, hot.others_propagators_jaeger.make_extract)
-
-
-def _inject(original: Any, _settings: Config) -> Any:
-    return replace_inject(original, hot.others_propagators_jaeger.make_inject)
-
-
 _PROPAGATOR: Final = f"{stock.MODULE}:JaegerPropagator"
+_REQUIRES: Final = (*API, "opentelemetry-propagator-jaeger>=1.45")
 PATCHES: Final = (
     Patch(
         name="jaeger.extract",
         target=f"{_PROPAGATOR}.extract",
         why="Reading the header takes 40,000 instructions: generators look for baggage that is not there.",
-        make=_extract,
-        requires=(*API, "opentelemetry-propagator-jaeger>=1.45"),
+        make=replace_extract(lambda: hot.others_propagators_jaeger.make_extract),
+        requires=_REQUIRES,
         sources=KNOWN.sources(f"{_PROPAGATOR}.extract", *stock.READING, stock.KEYS) | sources(GETTING, SETTING_SPAN),
         stock=stock.EXTRACTING,
         budgets=("Jaeger, extract",),
@@ -47,8 +36,8 @@ PATCHES: Final = (
         name="jaeger.inject",
         target=f"{_PROPAGATOR}.inject",
         why="Writing the header takes 28,000 instructions, in formats of numbers; here each is written in C.",
-        make=_inject,
-        requires=(*API, "opentelemetry-propagator-jaeger>=1.45"),
+        make=replace_inject(lambda: hot.others_propagators_jaeger.make_inject),
+        requires=_REQUIRES,
         sources=KNOWN.sources(f"{_PROPAGATOR}.inject", stock.WRITING, stock.RECORDING)
         | sources(SETTING, OWN_CONTEXT, READING_SPAN, stock.ALL_BAGGAGE, *WRITING_IDS),
         stock=stock.INJECTING,

@@ -13,8 +13,8 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     SETTING_SPAN,
     SPANS,
     StockPropagator,
-    imported,
-    using_trace,
+    sources_in,
+    trace_in,
 )
 from otel_fastpath.trace.stock_sources import sources
 
@@ -30,6 +30,8 @@ READING: Final = (
     f"{PROPAGATOR}._parse_sampled_flag",
 )
 NAME: Final = "X-Amzn-Trace-Id"
-_VALUES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME, **using_trace(MODULE)}
-EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | imported(SPANS, SETTING_SPAN), _VALUES)
-INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN), _VALUES)
+_VALUES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME, **trace_in(MODULE)}
+EXTRACTING: Final = StockPropagator(
+    KNOWN.sources(*READING) | sources(GETTING) | sources_in(SPANS, SETTING_SPAN), _VALUES
+)
+INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | sources_in(SPANS, READING_SPAN), _VALUES)

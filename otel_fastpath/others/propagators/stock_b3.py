@@ -14,16 +14,16 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     SPANS,
     WRITING_IDS,
     StockPropagator,
-    imported,
-    using_trace,
+    sources_in,
+    trace_in,
 )
 from otel_fastpath.trace.stock_sources import sources
 
 MODULE: Final = "opentelemetry.propagators.b3"
 FIRST: Final = f"{MODULE}:_extract_first_element"
 EXTRACTING: Final = StockPropagator(
-    KNOWN.sources(FIRST) | sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(MODULE)
+    KNOWN.sources(FIRST) | sources(GETTING) | sources_in(SPANS, SETTING_SPAN), trace_in(MODULE)
 )
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(MODULE, *WRITING_IDS), using_trace(MODULE)
+    sources(SETTING, OWN_CONTEXT) | sources_in(SPANS, READING_SPAN) | sources_in(MODULE, *WRITING_IDS), trace_in(MODULE)
 )

@@ -17,8 +17,8 @@ from otel_fastpath.trace.propagation.stock_propagators import (
     USING_BAGGAGE,
     WRITING_IDS,
     StockPropagator,
-    imported,
-    using_trace,
+    sources_in,
+    trace_in,
 )
 from otel_fastpath.trace.stock_sources import sources
 
@@ -34,12 +34,12 @@ RECORDING: Final = "opentelemetry.trace.span:NonRecordingSpan.is_recording"
 WRITING: Final = f"{MODULE}:_format_uber_trace_id"
 ALL_BAGGAGE: Final = "opentelemetry.baggage:get_all"
 EXTRACTING: Final = StockPropagator(
-    KNOWN.sources(*READING, KEYS) | sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(MODULE)
+    KNOWN.sources(*READING, KEYS) | sources(GETTING) | sources_in(SPANS, SETTING_SPAN), trace_in(MODULE)
 )
 INJECTING: Final = StockPropagator(
     KNOWN.sources(WRITING, RECORDING)
     | sources(SETTING, OWN_CONTEXT, ALL_BAGGAGE)
-    | imported(SPANS, READING_SPAN)
-    | imported(MODULE, *WRITING_IDS),
-    {**using_trace(MODULE), **USING_BAGGAGE, f"{MODULE}:baggage": baggage},
+    | sources_in(SPANS, READING_SPAN)
+    | sources_in(MODULE, *WRITING_IDS),
+    {**trace_in(MODULE), **USING_BAGGAGE, f"{MODULE}:baggage": baggage},
 )

@@ -19,7 +19,7 @@ from otel_fastpath.compiled.helpers import copied, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
-from otel_fastpath.trace.propagation.known_headers import knowing
+from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.stock_propagators import EXTRACTING_BAGGAGE, INJECTING_BAGGAGE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     def extract(
         self: Any, carrier: Any, context: Context | None = None, getter: Getter[Any] = default_getter
     ) -> Context:
-        known = None
+        known: Any = None
         try:
             if _can_read(self):
                 where = current() if context is None else context
@@ -53,11 +53,12 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
                     header = carrier.get(self._BAGGAGE_HEADER_NAME)
                     is_usual = header is None or type(header) is str
                 else:
-                    headers = getter.get(carrier, self._BAGGAGE_HEADER_NAME)
-                    if headers is None:
+                    known = getter.get(carrier, self._BAGGAGE_HEADER_NAME)
+                    if known is None:
                         return where
-                    header = headers[0] if type(headers) is list and headers else next(iter(headers), None)
-                    known, is_usual = [header], True
+                    # Of anything else stock takes the first element, too.
+                    is_usual = type(known) is list or type(known) is tuple
+                    header = known[0] if is_usual and known else None
                 if is_usual:
                     if not header:
                         return where
@@ -71,7 +72,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         except Exception as error:
             faults.absorb(_EXTRACT, error)
         if known is not None:
-            getter = knowing(_EXTRACT, getter, {self._BAGGAGE_HEADER_NAME: known})
+            getter = with_known_headers(_EXTRACT, getter, {self._BAGGAGE_HEADER_NAME: known})
         return original(self, carrier, context, getter)
 
     return extract
@@ -85,6 +86,7 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
         if header is None:
             original(self, carrier, context, setter)
         elif header:
+            # As `put`; in plain Python, each call counts.
             if setter is default_setter and type(carrier) is dict:
                 carrier[self._BAGGAGE_HEADER_NAME] = header
             else:
@@ -105,11 +107,7 @@ def _has_usual_limits(propagator: Any) -> bool:
 
 def _can_read(propagator: object) -> bool:
     """Whether this propagator would read a header with stock's own functions and limits."""
-    try:
-        return _has_usual_limits(propagator) and (_extracting.hold() or EXTRACTING_BAGGAGE.holds_again(_extracting))
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        return False
+    return _has_usual_limits(propagator) and (_extracting.hold() or EXTRACTING_BAGGAGE.holds_again(_extracting))
 
 
 def _read(header: Any, context: Context, entries: dict[str, object]) -> Any:
@@ -117,28 +115,23 @@ def _read(header: Any, context: Context, entries: dict[str, object]) -> Any:
 
     If there are none in the header, none are added.
     """
-    try:
-        if type(header) is not str or type(context) is not Context or len(header) > _LONGEST or not header.isascii():
-            return header
-        if len(header) > _MOST_COMMAS and header.count(",") > _MOST_COMMAS:
-            return header
-        before = context.get(_BAGGAGE_KEY)
-        if type(before) is not dict:
-            # Stock does without what is no dict.
-            if isinstance(before, dict):
-                return header
-            before = None
-        found: dict[str, object] = {}
-        at = read_baggage(header, found)
-        if found:
-            if before:
-                entries.update(copied(before))
-            entries.update(found)
-        return None if at < 0 else header[at:]
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        entries.clear()
+    if type(header) is not str or type(context) is not Context or len(header) > _LONGEST or not header.isascii():
         return header
+    if len(header) > _MOST_COMMAS and header.count(",") > _MOST_COMMAS:
+        return header
+    before = context.get(_BAGGAGE_KEY)
+    if type(before) is not dict:
+        # Stock does without what is no dict.
+        if isinstance(before, dict):
+            return header
+        before = None
+    found: dict[str, object] = {}
+    at = read_baggage(header, found)
+    if found:
+        if before:
+            entries.update(copied(before))
+        entries.update(found)
+    return None if at < 0 else header[at:]
 
 
 def _written(propagator: object, context: Context | None) -> str | None:

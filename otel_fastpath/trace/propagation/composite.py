@@ -102,26 +102,20 @@ def are_usual(parts: Any) -> bool:
 
 def _read(carrier: dict[Any, Any], context: Context | None) -> Context | None:
     """The context with the span of these headers; None: each propagator reads them itself."""
-    try:
-        if _extracting.hold() or EXTRACTING_BOTH.holds_again(_extracting):
-            header = carrier.get(_PARENT)
-            if header is None:
-                return Context() if context is None else context
-            if _STATE not in carrier and (context is None or type(context) is Context):
-                span = remote_span(header)
-                if span is not None:
-                    return with_value(Context, context, _SPAN_KEY, span)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    if _extracting.hold() or EXTRACTING_BOTH.holds_again(_extracting):
+        header = carrier.get(_PARENT)
+        if header is None:
+            return Context() if context is None else context
+        if _STATE not in carrier and (context is None or type(context) is Context):
+            span = remote_span(header)
+            if span is not None:
+                return with_value(Context, context, _SPAN_KEY, span)
     return None
 
 
 def _written(context: Any) -> str | None:
     """What is written of a context's span, perhaps nothing; None: each propagator decides that itself."""
-    try:
-        if type(context) is Context and (_injecting.hold() or INJECTING_BOTH.holds_again(_injecting)):
-            span = context.get(_SPAN_KEY)
-            return "" if span is None else traceparent(span)
-    except Exception as error:
-        faults.absorb(_INJECT, error)
+    if type(context) is Context and (_injecting.hold() or INJECTING_BOTH.holds_again(_injecting)):
+        span = context.get(_SPAN_KEY)
+        return "" if span is None else traceparent(span)
     return None

@@ -38,7 +38,7 @@ class KnownHeaders:
         return self._getter.keys(carrier) if self._names is None else self._names
 
 
-def knowing(place: str, getter: Getter[Any], known: Mapping[str, Any], names: Any = None) -> Getter[Any]:
+def with_known_headers(place: str, getter: Getter[Any], known: Mapping[str, Any], names: Any = None) -> Getter[Any]:
     """A getter that returns these known values; the given getter if that cannot be made. Never raises."""
     try:
         return KnownHeaders(getter, known, names)  # type: ignore[return-value]  # stock calls only these methods of it

@@ -9,29 +9,43 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-def replace_extract(original: Any, make: Callable[[Any], Any]) -> Any:
-    """The method in the place of a propagator's `extract`, which `make` makes."""
-    from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
-
-    fast = make(original)
-
-    def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
-        return fast(self, carrier, context, getter)
-
-    return functools.wraps(original)(_in_python(fast, extract))
+    from otel_fastpath.settings import Config
 
 
-def replace_inject(original: Any, make: Callable[[Any], Any]) -> Any:
-    """The method in the place of a propagator's `inject`, which `make` makes."""
-    from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # only where it is being patched
+def replace_extract(find: Callable[[], Callable[[Any], Any]]) -> Callable[[Any, Config], Any]:
+    """What makes the method in the place of a propagator's `extract`, for `Patch.make`.
 
-    fast = make(original)
+    Args:
+        find: Returns the function of the core in use that makes it from stock's.
+    """
 
-    def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
-        fast(self, carrier, context, setter)
+    def make(original: Any, _settings: Config) -> Any:
+        from opentelemetry.propagators.textmap import default_getter  # noqa: PLC0415  # only where it is being patched
 
-    return functools.wraps(original)(_in_python(fast, inject))
+        fast = find()(original)
+
+        def extract(self: Any, carrier: Any, context: Any = None, getter: Any = default_getter) -> Any:
+            return fast(self, carrier, context, getter)
+
+        return functools.wraps(original)(_in_python(fast, extract))
+
+    return make
+
+
+def replace_inject(find: Callable[[], Callable[[Any], Any]]) -> Callable[[Any, Config], Any]:
+    """The same for `inject`."""
+
+    def make(original: Any, _settings: Config) -> Any:
+        from opentelemetry.propagators.textmap import default_setter  # noqa: PLC0415  # likewise
+
+        fast = find()(original)
+
+        def inject(self: Any, carrier: Any, context: Any = None, setter: Any = default_setter) -> None:
+            fast(self, carrier, context, setter)
+
+        return functools.wraps(original)(_in_python(fast, inject))
+
+    return make
 
 
 def _in_python(fast: Any, calling_it: Any) -> Any:

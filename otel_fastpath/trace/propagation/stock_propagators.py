@@ -53,12 +53,12 @@ SETTING_SPAN: Final = f"{SPANS}.propagation:set_span_in_context"
 WRITING_IDS: Final = (f"{SPANS}.span:format_trace_id", f"{SPANS}.span:format_span_id")
 
 
-def imported(module: str, *places: str) -> dict[str, frozenset[str]]:
+def sources_in(module: str, *places: str) -> dict[str, frozenset[str]]:
     """The fingerprints of these functions in a module that has imported them: other code may replace them there."""
     return {f"{module}:{place.partition(':')[2]}": of for place, of in sources(*places).items()}
 
 
-def using_trace(module: str) -> dict[str, Any]:
+def trace_in(module: str) -> dict[str, Any]:
     """What a module of propagators calls the API by, and the key of spans: tests put others there."""
     return {f"{module}:trace": trace, f"{SPANS}.propagation:_SPAN_KEY": _SPAN_KEY}
 
@@ -106,9 +106,9 @@ def _exists(place: str) -> bool:
     return True
 
 
-EXTRACTING: Final = StockPropagator(sources(GETTING) | imported(SPANS, SETTING_SPAN), using_trace(_W3C))
+EXTRACTING: Final = StockPropagator(sources(GETTING) | sources_in(SPANS, SETTING_SPAN), trace_in(_W3C))
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | imported(SPANS, READING_SPAN) | imported(_W3C, *WRITING_IDS), using_trace(_W3C)
+    sources(SETTING, OWN_CONTEXT) | sources_in(SPANS, READING_SPAN) | sources_in(_W3C, *WRITING_IDS), trace_in(_W3C)
 )
 READING_BAGGAGE: Final = (
     f"{_HEADERS}:_extract_first_element",
@@ -128,8 +128,8 @@ ENCODING_BAGGAGE: Final = sources_if_any(f"{_HEADERS}:_encode_baggage_pairs")
 EXTRACTING_BAGGAGE: Final = StockPropagator(
     sources(GETTING, *READING_BAGGAGE[:4])
     | LIMITING_BAGGAGE
-    | imported(_HEADERS, f"{_BAGGAGE}:_is_valid_pair", f"{_BAGGAGE}:set_baggage", f"{_CONTEXT}:get_current")
-    | imported(_BAGGAGE, f"{_CONTEXT}:get_value", f"{_CONTEXT}:set_value"),
+    | sources_in(_HEADERS, f"{_BAGGAGE}:_is_valid_pair", f"{_BAGGAGE}:set_baggage", f"{_CONTEXT}:get_current")
+    | sources_in(_BAGGAGE, f"{_CONTEXT}:get_value", f"{_CONTEXT}:set_value"),
     {
         **USING_BAGGAGE,
         f"{_HEADERS}:split": re.split,
@@ -144,8 +144,8 @@ INJECTING_BAGGAGE: Final = StockPropagator(
     sources(SETTING, WRITING_BAGGAGE[1])
     | LIMITING_BAGGAGE
     | ENCODING_BAGGAGE
-    | imported(_HEADERS, f"{_BAGGAGE}:get_all")
-    | imported(_BAGGAGE, f"{_CONTEXT}:get_value"),
+    | sources_in(_HEADERS, f"{_BAGGAGE}:get_all")
+    | sources_in(_BAGGAGE, f"{_CONTEXT}:get_value"),
     {**USING_BAGGAGE, f"{_HEADERS}:quote_plus": quote_plus},
 )
 _NAMES: Final = {
@@ -156,13 +156,13 @@ _NAMES: Final = {
 # While these hold, the usual two propagators do nothing about a header, or about baggage, that is not there.
 EXTRACTING_BOTH: Final = StockPropagator(
     {**EXTRACTING.functions, **sources(f"{TRACE_CONTEXT}.extract", f"{W3C_BAGGAGE}.extract", READING_BAGGAGE[0])},
-    {**_NAMES, **using_trace(_W3C)},
+    {**_NAMES, **trace_in(_W3C)},
 )
 INJECTING_BOTH: Final = StockPropagator(
     {
         **INJECTING.functions,
         **sources(f"{TRACE_CONTEXT}.inject", f"{W3C_BAGGAGE}.inject"),
-        **imported(_HEADERS, WRITING_BAGGAGE[0]),
+        **sources_in(_HEADERS, WRITING_BAGGAGE[0]),
     },
-    {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **using_trace(_W3C), **USING_BAGGAGE},
+    {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **trace_in(_W3C), **USING_BAGGAGE},
 )

@@ -27,7 +27,7 @@ from otel_fastpath.compiled.traceparent import read_traceparent, write_tracepare
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import current
-from otel_fastpath.trace.propagation.known_headers import knowing
+from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.stock_propagators import EXTRACTING, INJECTING
 
 if TYPE_CHECKING:
@@ -60,7 +60,11 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         parents = states = span = None
         try:
             # A subclass may read it differently. The names are the object's own.
-            if type(self) is _Propagator and self._TRACEPARENT_HEADER_FORMAT_RE is _FORMAT and _can_read():
+            if (
+                type(self) is _Propagator
+                and self._TRACEPARENT_HEADER_FORMAT_RE is _FORMAT
+                and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
+            ):
                 if getter is default_getter and type(carrier) is dict:
                     header = carrier.get(self._TRACEPARENT_HEADER_NAME)
                     if header is None:
@@ -80,7 +84,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
             faults.absorb(_EXTRACT, error)
         if parents is not None:
             known = {self._TRACEPARENT_HEADER_NAME: parents, self._TRACESTATE_HEADER_NAME: states}
-            getter = knowing(_EXTRACT, getter, known)
+            getter = with_known_headers(_EXTRACT, getter, known)
         return original(self, carrier, context, getter)
 
     return extract
@@ -94,21 +98,13 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:
         if header is None:
             original(self, carrier, context, setter)
         elif header:
+            # As `put`; in plain Python, each call counts.
             if setter is default_setter and type(carrier) is dict:
                 carrier[self._TRACEPARENT_HEADER_NAME] = header
             else:
                 setter.set(carrier, self._TRACEPARENT_HEADER_NAME, header)
 
     return inject
-
-
-def _can_read() -> bool:
-    """Whether stock's own functions would read the header."""
-    try:
-        return _extracting.hold() or EXTRACTING.holds_again(_extracting)
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
-        return False
 
 
 def _written(context: Context | None) -> str | None:
@@ -170,14 +166,10 @@ def with_remote(context: Context | None, trace_id: int, span_id: int, flags: int
 
 def remote_span(header: object) -> NonRecordingSpan | None:
     """The remote parent of a header `traceparent`; None: it is unusual, or this is no text."""
-    try:
-        if type(header) is not str or len(header) != _LENGTH:
-            return None
-        read = read_traceparent(header)
-        return None if read is None else span_of(read[0], read[1], read[2])
-    except Exception as error:
-        faults.absorb(_EXTRACT, error)
+    if type(header) is not str or len(header) != _LENGTH:
         return None
+    read = read_traceparent(header)
+    return None if read is None else span_of(read[0], read[1], read[2])
 
 
 def span_of(trace_id: int, span_id: int, flags: int) -> NonRecordingSpan:

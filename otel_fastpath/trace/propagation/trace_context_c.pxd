@@ -13,6 +13,5 @@ cpdef context_to_write(object context)
 cpdef with_remote(object context, object trace_id, object span_id, int flags)
 cpdef remote_span(object header)
 cpdef span_of(object trace_id, object span_id, int flags)
-cdef bint _can_read() except -1
 cdef _written(object context)
 cdef bint _is_span(object value) except -1

@@ -62,8 +62,8 @@ _TRUSTED = {
     # What `make_extract`, `make_inject` and `bind_get` make: their calls, beside stock's own, are in a `try`.
     "trace/propagation/replacing.py": {"fast"},
     **dict.fromkeys(("metrics/patches_recording.py", "trace/patches_tracer.py"), frozenset({"get"})),
-    # They read or write a dict, or call what the host has given.
-    "trace/propagation/carriers.py": {"first_value", "known", "put"},
+    # It writes to a dict, or calls what the host has given.
+    "trace/propagation/carriers.py": {"put"},
 }
 # What holds one call of the host is named so, and is of one of these classes.
 _CALLS = (
