@@ -160,7 +160,11 @@ def _faults(name: str, core: str, start: float) -> Proof:
 
 
 # How long it takes to import a library and go through its host under valgrind.
-_UNDER_VALGRIND = {"sqlalchemy": 68, "sqlite3": 54, "wsgi-servers": 78}
+_UNDER_VALGRIND = {
+    **dict.fromkeys(("asyncpg", "psycopg", "psycopg2", "redis", "sqlalchemy", "sqlite3"), 42),
+    "http-clients": 60,
+    "wsgi-servers": 60,
+}
 
 
 def _memcheck(name: str, items: Sequence[str], seconds: float, start: float = 0.0) -> Proof:
@@ -192,7 +196,7 @@ PROOFS = (
     _faults("compiled core", "c", 60),
     _memcheck("memcheck, paths", tuple(PATHS), 2, start=45),
     # Each imports its library under valgrind, in a process of its own.
-    *(_memcheck(f"memcheck, {host}", (host,), _UNDER_VALGRIND.get(host, 63)) for host in HOSTS),
+    *(_memcheck(f"memcheck, {host}", (host,), _UNDER_VALGRIND.get(host, 54)) for host in HOSTS),
     Proof(
         "upstream",
         _python("upstream/run.py"),
