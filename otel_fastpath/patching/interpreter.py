@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from importlib import metadata
 from typing import Final, NamedTuple
+
+from otel_fastpath.patching.core_metadata import read_field
 
 CPYTHON: Final = sys.implementation.name == "cpython"
 # The check that Python's documentation recommends; `sys.abiflags` is missing on Windows.
@@ -22,8 +23,6 @@ WHY_ON_REQUEST: Final = (
     else ""
 )
 
-_VERSION: Final = re.compile(r"^Version: *(\S+)", re.MULTILINE)
-
 
 class Installed(NamedTuple):
     """One version of a distribution, and the folder or archive where it was found."""
@@ -33,17 +32,11 @@ class Installed(NamedTuple):
 
 
 def installed(distribution: str) -> tuple[Installed, ...]:
-    """Each version of the distribution on `sys.path`, in that order; normally one.
-
-    The version is read from the metadata with a regular expression: `importlib.metadata.version` uses the email parser,
-    whose import alone costs more than all our look-ups.
-    """
+    """Each version of the distribution on `sys.path`, in that order; normally one."""
     found: dict[str, Installed] = {}
     for each in metadata.distributions(name=distribution):
-        text = each.read_text("METADATA") or each.read_text("PKG-INFO") or ""
-        version = _VERSION.search(text.partition("\n\n")[0])
-        if version is not None:
-            found.setdefault(version[1], Installed(version[1], str(each.locate_file(""))))
+        for number in read_field(each, "Version")[:1]:
+            found.setdefault(number, Installed(number, str(each.locate_file(""))))
     return tuple(found.values())
 
 

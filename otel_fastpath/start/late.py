@@ -19,7 +19,7 @@ from otel_fastpath.locks import Agenda
 from otel_fastpath.patching import imports
 from otel_fastpath.patching.stock import inherits
 from otel_fastpath.patching.swap import Swap
-from otel_fastpath.start import libraries
+from otel_fastpath.start import conflicts, libraries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,24 +27,22 @@ if TYPE_CHECKING:
 # The logger that reports instrumentations which are loaded at the start.
 _logger: Final = logging.getLogger("opentelemetry.instrumentation.auto_instrumentation._load")
 
-_swap: Swap | None = None
+_swaps: Final[list[Swap]] = []
 
 
 def begin() -> None:
-    """Let instrumentations wait for their libraries from now on."""
-    global _swap
-    if _swap is None or not _swap.is_active:
+    """Let instrumentations wait for their libraries from now on, and read their metadata quickly."""
+    if not any(swap.is_active for swap in _swaps):
         swap = Swap(BaseDistro, "load_instrumentor")
         swap.put(_make(swap.original))
-        _swap = swap
+        _swaps[:] = [swap, *conflicts.swaps()]
 
 
 def end() -> None:
     """Let distributions load instrumentations at once again. Those that wait still do."""
-    global _swap
-    if _swap is not None:
-        _swap.take_off()
-        _swap = None
+    for swap in _swaps:
+        swap.take_off()
+    _swaps.clear()
 
 
 def _make(original: Any) -> Any:

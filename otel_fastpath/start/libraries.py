@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.patching.core_metadata import read_field
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 # The instrumentation's distribution, without "opentelemetry-instrumentation-", and its entry point -> the
 # distributions that it names in its metadata as those that it instruments -> the module whose import they begin with;
@@ -63,10 +65,8 @@ _KNOWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
 }
 
 _PREFIX: Final = "opentelemetry-instrumentation-"
-# A requirement of the extras by which an instrumentation names what it instruments.
-_INSTRUMENTS: Final = re.compile(
-    r"^Requires-Dist: *([A-Za-z0-9][A-Za-z0-9._-]*).*;.*extra *== *['\"]instruments(?:-any)?['\"]", re.MULTILINE
-)
+# The extras by which an instrumentation names what it instruments.
+_INSTRUMENTS: Final = ('extra=="instruments"', 'extra=="instruments-any"')
 
 
 def awaited(entry_point: Any) -> tuple[str, ...]:
@@ -77,15 +77,25 @@ def awaited(entry_point: Any) -> tuple[str, ...]:
     distribution = getattr(entry_point, "dist", None)
     if distribution is None:
         return ()
-    name = _normalized(distribution.name)
+    name = _normalized((read_field(distribution, "Name") or [distribution.name])[0])
     known = _KNOWN.get((name.removeprefix(_PREFIX), entry_point.name)) if name.startswith(_PREFIX) else None
     if known is None:
         return ()
-    text = distribution.read_text("METADATA") or ""
-    instrumented = {_normalized(each) for each in _INSTRUMENTS.findall(text.partition("\n\n")[0])}
+    instrumented = {_normalized(each) for each in _instrumented(read_field(distribution, "Requires-Dist"))}
     if not instrumented or not instrumented <= known.keys():
         return ()
     return tuple(dict.fromkeys(module for each, module in known.items() if module and each in instrumented))
+
+
+def _instrumented(requirements: Iterable[str]) -> Iterator[str]:
+    """The distributions that an instrumentation says it instruments."""
+    for each in requirements:
+        requirement, _, marker = each.partition(";")
+        marker = marker.replace(" ", "").replace("'", '"')
+        if any(extra in marker for extra in _INSTRUMENTS):
+            # A specifier, or extras of its own, may follow the name.
+            end = next((at for at, char in enumerate(requirement) if not (char.isalnum() or char in "._-")), None)
+            yield requirement[:end]
 
 
 def _normalized(distribution: str) -> str:

@@ -126,12 +126,13 @@ def _digest(function: Any) -> str:
 
 def text_digest(text: str) -> str:
     """Digest a definition's text as 12 hex digits; common indentation and white space at line ends do not count."""
-    lines = text.splitlines()
+    lines = [line.rstrip() for line in text.splitlines()]
     margin = lines[0][: _indent(lines[0])] if lines else ""
-    # Almost every definition: its first line is indented least.
-    if margin.strip(" ") or not all(line.startswith(margin) or not line.strip() for line in lines):
-        margin, lines = "", textwrap.dedent(text).splitlines()
-    text = "\n".join([line[len(margin) :].rstrip() for line in lines]).strip()
+    solid = [line for line in lines if line]
+    # Almost every definition: its first line is indented least. All lines are between the least and the greatest.
+    if margin.strip(" ") or not (solid and min(solid).startswith(margin) and max(solid).startswith(margin)):
+        margin, lines = "", [line.rstrip() for line in textwrap.dedent(text).splitlines()]
+    text = "\n".join([line[len(margin) :] for line in lines]).strip()
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -149,13 +150,17 @@ def _text(function: Any) -> str:
     begin another statement. A wrong end cannot go unnoticed: text that is cut off inside a string or bracket has no
     known digest and is not a definition, nor is text that is too long. Comments do not end the text.
     """
-    lines = _lines_from(function)
-    indent = _indent(lines[0]) if lines else 0
-    head = next((n for n, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def ", "class "))), 0)
+    lines, first = _first_line(function)
+    if first >= len(lines):
+        return ""
+    indent = _indent(lines[first])
+    numbers = range(first, len(lines))
+    head = next((n for n in numbers if lines[n].lstrip().startswith(("def ", "async def ", "class "))), first)
     end = len(lines)
     for number in range(head + 1, len(lines)):
-        text = lines[number].lstrip()
-        if text and _indent(lines[number]) <= indent and text[0] not in ")]}#":
+        line = lines[number]
+        text = line.lstrip()
+        if text and len(line) - len(text) <= indent and text[0] not in ")]}#":
             end = number
             break
     # Comments that are indented less than the body belong to the next statement.
@@ -163,29 +168,29 @@ def _text(function: Any) -> str:
         not (text := lines[end - 1].strip()) or (text[0] == "#" and _indent(lines[end - 1]) <= indent)
     ):
         end -= 1
-    return "".join(lines[:end])
+    return "".join(lines[first:end])
 
 
-def _lines_from(value: Any) -> list[str]:
-    """The lines of the file from the first one of this function or class on; none for another value."""
+def _first_line(value: Any) -> tuple[list[str], int]:
+    """The lines of the file, and the index of this function's or class's first one; none for another value."""
     if type(value) is FunctionType:
         code = value.__code__
-        return linecache.getlines(code.co_filename, value.__globals__)[code.co_firstlineno - 1 :]
+        return linecache.getlines(code.co_filename, value.__globals__), code.co_firstlineno - 1
     module = sys.modules.get(getattr(value, "__module__", ""))
     file = getattr(module, "__file__", None)
     if not isinstance(value, type) or module is None or file is None:
-        return []
+        return [], 0
     lines = linecache.getlines(file, vars(module))
     heads = tuple(f"class {value.__qualname__}{end}" for end in "(:[")
     found = [number for number, line in enumerate(lines) if line.startswith(heads)]
     if len(found) != 1:
-        return []
+        return [], 0
     first = found[0]
     while first > 0 and lines[first - 1].startswith("@"):
         first -= 1
     # Other lines right above it may belong to a decorator.
     is_whole = first == 0 or not lines[first - 1].strip()
-    return lines[first:] if is_whole else []
+    return (lines, first) if is_whole else ([], 0)
 
 
 def _indent(line: str) -> int:
@@ -325,9 +330,15 @@ def owner_of(module: Any, target: str) -> tuple[Any, str]:
         owner = getattr(owner, part, _MISSING)
         if owner is _MISSING:
             raise SkipError(f"{target} does not exist: no {part}")
-    if inspect.getattr_static(owner, name, _MISSING) is _MISSING:
+    if _attribute(owner, name) is _MISSING:
         raise SkipError(f"{target} does not exist")
     return owner, name
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """The raw attribute of a module or class; what is missing is `_MISSING`."""
+    # The usual case takes `inspect` ten times as long.
+    return vars(owner)[name] if name in vars(owner) else inspect.getattr_static(owner, name, _MISSING)
 
 
 def resolve(place: str) -> Any:
@@ -343,5 +354,5 @@ def resolve(place: str) -> Any:
         raise SkipError(f"{module_name} cannot be imported: {error}") from None
     outer, _, inner = place.partition(_INNER)
     owner, name = owner_of(module, outer)
-    value = swap.seen_through(inspect.getattr_static(owner, name))
+    value = swap.seen_through(_attribute(owner, name))
     return _inner_of(function_of(value), place, inner) if inner else value
