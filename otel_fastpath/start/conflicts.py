@@ -55,7 +55,7 @@ def _read(distribution: Any, name: str) -> list[str]:
     return read_field(distribution, name) if type(distribution) is metadata.PathDistribution else []
 
 
-def swaps() -> list[Swap]:
+def replace_readers() -> list[Swap]:
     """Put in place what reads the metadata, where OpenTelemetry asks for them; returns what takes it off again."""
     placed = []
     loader = sys.modules.get(_LOADER)

@@ -35,7 +35,7 @@ def begin() -> None:
     if not any(swap.is_active for swap in _swaps):
         swap = Swap(BaseDistro, "load_instrumentor")
         swap.put(_make(swap.original))
-        _swaps[:] = [swap, *conflicts.swaps()]
+        _swaps[:] = [swap, *conflicts.replace_readers()]
 
 
 def end() -> None:

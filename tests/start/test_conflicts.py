@@ -19,7 +19,7 @@ CHECK = dependencies.get_dist_dependency_conflicts
 @pytest.fixture
 def placed():
     """The replacements are in place."""
-    swaps = conflicts.swaps()
+    swaps = conflicts.replace_readers()
     assert len(swaps) == (2 if dependencies.version is conflicts.read_version else 1)
     yield
     for swap in swaps:
@@ -108,7 +108,7 @@ def test_versions_are_those_of_importlib(name):
 def test_another_replacement_stays(monkeypatch):
     """Of the check: a vendor's."""
     monkeypatch.setattr(_load, "get_dist_dependency_conflicts", lambda _distribution: None)
-    swaps = conflicts.swaps()
+    swaps = conflicts.replace_readers()
     assert all(swap.owner is not _load for swap in swaps)
     for swap in swaps:
         swap.take_off()
