@@ -122,9 +122,10 @@ def _parser() -> argparse.ArgumentParser:
     from otel_fastpath.tools.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
     from otel_fastpath.tools.profile import cli as profile  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.prove import cli as prove  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.trial import cli as trial  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.verify import cli as verify  # noqa: PLC0415  # likewise
 
-    for add in (add_commands, verify.add_command, prove.add_command, profile.add_commands):
+    for add in (trial.add_command, add_commands, verify.add_command, prove.add_command, profile.add_commands):
         add(commands)
     return parser
 

@@ -183,7 +183,7 @@ def gain(services: Mapping[str, Mapping[str, Any]]) -> str:
         costs = [f"{stock:,.0f} us of CPU per request", f"{fastpath:,.0f} us: {saved(found)}"]
         command = f'`make demo ARGS="--only {name}"`'
         lines.append([found["title"] + without, ", ".join(found["signals"]), *costs, command])
-    lines.append(["your own", "what it sends", "", "", "`otel-fastpath bench --url URL uvicorn app:app`"])
+    lines.append(["your own", "what it sends", "", "", "`otel-fastpath try uvicorn app:app`"])
     return _table(head, lines, numbers=False) + "\n"
 
 

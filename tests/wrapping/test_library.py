@@ -290,7 +290,7 @@ def test_settings_are_read_where_ours_stands_back(world, ours_first):
     world.theirs().uninstrument()
 
 
-@pytest.mark.parametrize("name", ["asyncpg", "openai"])
+@pytest.mark.parametrize("name", sorted({"asyncpg", "openai"} & {each.name for each in LIBRARIES.wrappers}))
 def test_a_wrong_option_is_told_by_a_wrapper_that_stands_back(name, capfd):
     """Each wrapper names it."""
     library = next(library for library in LIBRARIES.wrappers if library.name == name)

@@ -23,7 +23,7 @@ from otel_fastpath.tools.common.render.document import BAD, GOOD, PLAIN, UNSURE,
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from otel_fastpath.tools.bench.saving import EstimatedSaving
 
@@ -40,27 +40,17 @@ _COLUMNS: Final = (
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    command = _command(options)
-    rounds = options.rounds or saving.LEAST_ROUNDS
-    turns: dict[str, list[Turn]] = defaultdict(list)
+    command = checked_command(options)
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
-    total = rounds * len(WAYS)
     try:
         with Turns(options, command) as running:
-            way = ""
             try:
                 running.look()
-                for number in range(total):
-                    # Each way is the first one in some round: the machine's state changes.
-                    way = WAYS[(number + number // len(WAYS)) % len(WAYS)]
-                    show(number, total, way)
-                    turns[way].append(running.turn(way))
+                turns = measure(running, options.rounds or saving.LEAST_ROUNDS, show)
             except ProgramError as error:
-                show(total, total, "")
-                for line in (": ".join(filter(None, (way, str(error)))), *running.notes()):
+                for line in (str(error), *running.notes()):
                     complain(f"bench: {line}")
                 return int(Exit.NOT_MEASURED)
-            show(total, total, "")
             notes = (_set_up(running), *running.notes())
     except AllowError as error:
         raise UsageError(str(error)) from None
@@ -79,7 +69,33 @@ def run(options: argparse.Namespace) -> int:
     return int(Exit.HELD if _is_clear(found) else Exit.INCONCLUSIVE)
 
 
-def _command(options: argparse.Namespace) -> tuple[str, ...]:
+def measure(running: Turns, rounds: int, show: Callable[[int, int, str], None]) -> dict[str, list[Turn]]:
+    """Way -> its measurement in each round.
+
+    Raises:
+        ProgramError: See `Turns.turn`; the message names the way.
+    """
+    turns: dict[str, list[Turn]] = defaultdict(list)
+    total = rounds * len(WAYS)
+    try:
+        for number in range(total):
+            # Each way is the first one in some round: the machine's state changes.
+            way = WAYS[(number + number // len(WAYS)) % len(WAYS)]
+            show(number, total, way)
+            turns[way].append(running.turn(way))
+    except ProgramError as error:
+        raise ProgramError(f"{way}: {error}") from None
+    finally:
+        show(total, total, "")
+    return turns
+
+
+def checked_command(options: argparse.Namespace) -> tuple[str, ...]:
+    """The command that starts the service.
+
+    Raises:
+        UsageError: The options cannot be carried out.
+    """
     expected = "expected a URL such as http://127.0.0.1:8000/orders"
     try:
         parts = urlsplit(options.url)
@@ -93,12 +109,18 @@ def _command(options: argparse.Namespace) -> tuple[str, ...]:
     command = without_dashes(options.command)
     if not command:
         raise UsageError("--url: expected the command that starts the service, e.g. uvicorn app:app")
-    for name, number in (("clients", options.clients), ("seconds", options.seconds)):
+    check_numbers(options)
+    return command
+
+
+def check_numbers(options: argparse.Namespace) -> None:
+    """Raise a `UsageError` if one is out of its range, or if nothing can be measured here."""
+    for name in ("clients", "seconds"):
+        number = getattr(options, name, 1)
         if not number > 0:
             raise UsageError(f"--{name} {number:g}: expected a number above 0")
     if why := cpu.why_not():
-        raise UsageError(f"--url: {why}")
-    return command
+        raise UsageError(f"a service cannot be measured: {why}")
 
 
 def _set_up(running: Turns) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections import Counter
@@ -17,7 +18,8 @@ from otel_fastpath.tools.common.receiver import Receiver, of_requests
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    import subprocess
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
     from typing import IO
 
@@ -25,7 +27,7 @@ WAYS: Final = (BARE, STOCK, FASTPATH)
 # The run that finds out whether the service sets OpenTelemetry up by itself.
 _ALONE: Final = "alone"
 # Imports, pools and caches are filled.
-_WARM_UP_S: Final = 1.0
+WARM_UP_S: Final = 1.0
 # More failed requests than this share, and there is no figure.
 _MOST_FAILURES: Final = 0.01
 _INSTRUMENTORS: Final = "opentelemetry_instrumentor"
@@ -99,7 +101,6 @@ class Turns:
             ProgramError: The service does not run or does not answer; or what was received says that this is not the
                 way that is to be measured.
         """
-        self._receiver.forget()
         before, found, seconds, printed = self._run(way, way, self._options.seconds)
         counts = of_requests(self._receiver.counts(way))
         if way == BARE and counts:
@@ -122,6 +123,28 @@ class Turns:
             before.requests + found.requests,
         )
 
+    @contextlib.contextmanager
+    def serving(
+        self, way: str, name: str, environ: Mapping[str, str] | None = None, output: IO[bytes] | None = None
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        """Run the service in one way during the block; what was received before is dropped.
+
+        Args:
+            way: One of `WAYS`.
+            name: Of the run, as for `bodies`.
+            environ: See `Program`.
+            output: What it prints goes there.
+        """
+        self._receiver.forget()
+        program = replace(self.program, loopback=self._loops[name], environ=environ)
+        with contextlib.ExitStack() as opened:
+            file = opened.enter_context(tempfile.TemporaryFile()) if output is None else output
+            yield opened.enter_context(program.started(way, self._receiver.endpoint(name), file))
+
+    def bodies(self, name: str, signal: str) -> list[bytes]:
+        """What the last run of this name has sent: see `Receiver.bodies`."""
+        return self._receiver.bodies(name, signal)
+
     def notes(self) -> tuple[str, ...]:
         """What was refused, and what telemetry was on without telemetry."""
         notes = [note for loop in self._loops.values() for note in loop.notes()]
@@ -134,10 +157,9 @@ class Turns:
     def _run(self, way: str, name: str, seconds: float) -> tuple[Load, Load, float, str]:
         """Run the service once; returns the requests before and in the measurement, its CPU time, its last lines."""
         options = self._options
-        program = replace(self.program, loopback=self._loops[name])
         with tempfile.TemporaryFile() as output:
-            with program.started(way, self._receiver.endpoint(name), output) as process:
-                before = load(options.url, options.clients, _WARM_UP_S, options.status)
+            with self.serving(way, name, output=output) as process:
+                before = load(options.url, options.clients, WARM_UP_S, options.status)
                 self._check(before, process.poll(), output)
                 start = cpu.group_seconds(process.pid)
                 found = load(options.url, options.clients, seconds, options.status) if seconds else before

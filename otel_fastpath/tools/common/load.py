@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from urllib.parse import SplitResult
 
 _TIMEOUT_S = 30.0
 # From here upwards, an answer says that the request failed.
@@ -49,10 +50,7 @@ class _Client(threading.Thread):
 
     def run(self) -> None:
         """Send them."""
-        parts = self._parts
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
-        target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        connection, target = _connect(self._parts)
         while time.monotonic() < self._end:
             try:
                 connection.request("GET", target)
@@ -67,6 +65,25 @@ class _Client(threading.Thread):
             else:
                 self.failures[f"status {answer.status}"] += 1
         connection.close()
+
+
+def _connect(parts: SplitResult) -> tuple[http.client.HTTPConnection, str]:
+    """A connection, not opened yet, and what to ask for over it."""
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+    return kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_S), target
+
+
+def ask(url: str, number: int) -> None:
+    """Send so many GET requests to a URL, one after another, whatever the answers are."""
+    connection, target = _connect(urlsplit(url))
+    for _ in range(number):
+        try:
+            connection.request("GET", target)
+            connection.getresponse().read()
+        except (OSError, http.client.HTTPException):  # noqa: PERF203  # the next one has a new connection
+            connection.close()
+    connection.close()
 
 
 def load(url: str, clients: int, seconds: float, expected: Collection[int] = ()) -> Load:

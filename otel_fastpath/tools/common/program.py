@@ -57,6 +57,7 @@ class Program:
         ready: The URL that answers once the program, a server, is ready; empty: it is ready at once.
         load: A command that uses the program, which is stopped afterwards; empty for none.
         is_added: Whether otel-fastpath is added to a program that sets OpenTelemetry up by itself.
+        environ: The environment that it would have without this command; None: the one of this process.
     """
 
     loopback: Loopback
@@ -66,6 +67,7 @@ class Program:
     ready: str = ""
     load: tuple[str, ...] = ()
     is_added: bool = False
+    environ: Mapping[str, str] | None = None
 
     @contextlib.contextmanager
     def started(self, leg: str, endpoint: str, output: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
@@ -79,7 +81,7 @@ class Program:
         Raises:
             ProgramError: It cannot be started, or is not ready in time.
         """
-        environment = surroundings(os.environ, leg, endpoint)
+        environment = surroundings(os.environ if self.environ is None else self.environ, leg, endpoint)
         if shutil.which(self.command[0], path=environment["PATH"]) is None:
             # The launcher would fail with a traceback.
             name = self.command[0] or repr("")

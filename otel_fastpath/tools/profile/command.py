@@ -89,18 +89,18 @@ def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[],
     if options.pid is not None:
         remote.ask(options.pid, order)
         _wait(order, folder, show, interrupted, lambda: remote.is_alive(options.pid))
-        _wait_for_recordings(folder, lambda: remote.is_alive(options.pid))
-        return _read(folder), 0
+        wait_for_recordings(folder, lambda: remote.is_alive(options.pid))
+        return read_recordings(folder), 0
     with Loopback(options.allow) as loopback, Receiver(is_kept=False) as receiver:
         child = _start(options.command, order, loopback, receiver.endpoint("profile"))
         try:
             _wait(order, folder, show, interrupted, lambda: child.poll() is None)
             status = child.poll() or 0
-            _wait_for_recordings(folder, lambda: child.poll() is None)
+            wait_for_recordings(folder, lambda: child.poll() is None)
         finally:
             stop(child)
             sys.stderr.write("".join(f"otel-fastpath: {note}\n" for note in loopback.notes()))
-    return _read(folder), _SIGNALLED - status if status < 0 else status
+    return read_recordings(folder), _SIGNALLED - status if status < 0 else status
 
 
 def _start(command: list[str], order: Order, loopback: Loopback, endpoint: str) -> subprocess.Popen[bytes]:
@@ -111,12 +111,16 @@ def _start(command: list[str], order: Order, loopback: Loopback, endpoint: str) 
         raise UsageError(f"{command[0]}: no such program; expected a script of Python, -m MODULE or a command")
     if command[0] == sys.executable and command[1] != "-m" and not Path(command[1]).is_file():
         raise UsageError(f"{command[1]}: no such file")
-    environment = redirected(settings.with_profile_order(order.as_text(), write_injected(Path(order.folder))), endpoint)
     try:
         # Ctrl-C reaches it only through us, after its recording is written.
-        return loopback.popen([program, *command[1:]], environment, start_new_session=True)
+        return loopback.popen([program, *command[1:]], redirected(environment(order), endpoint), start_new_session=True)
     except OSError as error:
         raise UsageError(f"{command[0]}: {error.strerror}") from None
+
+
+def environment(order: Order) -> dict[str, str]:
+    """This environment for a process that is to carry out an order, whose folder exists."""
+    return settings.with_profile_order(order.as_text(), write_injected(Path(order.folder)))
 
 
 def _beside(name: str) -> str | None:
@@ -150,7 +154,7 @@ def _wait(
     show(1, 1, "")
 
 
-def _wait_for_recordings(folder: Path, is_alive: Callable[[], bool]) -> None:
+def wait_for_recordings(folder: Path, is_alive: Callable[[], bool]) -> None:
     """Let all processes that have begun write their recordings, and wait for these, but not for those of ended ones."""
     (folder / FINISH).touch()
     end = time.monotonic() + _WRITE
@@ -165,7 +169,8 @@ def _wait_for_recordings(folder: Path, is_alive: Callable[[], bool]) -> None:
         time.sleep(_TICK)
 
 
-def _read(folder: Path) -> list[Recording]:
+def read_recordings(folder: Path) -> list[Recording]:
+    """The recordings that processes have written to the folder of an order; what cannot be read is reported."""
     found = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         try:

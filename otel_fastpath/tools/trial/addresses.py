@@ -1,0 +1,136 @@
+"""Finds the page of a service to ask for: a port that its processes listen at, and a path that it answers."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from otel_fastpath.tools.common.program import ProgramError, last_lines
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+
+# How long a service may take to start.
+START_S: Final = 60.0
+_STEP_S: Final = 0.1
+_TIMEOUT_S: Final = 5.0
+# The first status that says that a request failed.
+_FAILED: Final = 400
+_LOGINS: Final = frozenset({401, 403})
+# The state of a listening socket, as in /proc/net/tcp.
+_LISTENING: Final = "0A"
+_SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
+
+
+def find_url(process: subprocess.Popen[bytes], output: IO[bytes], seconds: float = START_S) -> str:
+    """The URL of a page that a service answers.
+
+    Args:
+        process: Leads the group of the service's processes.
+        output: What they print.
+        seconds: How long to wait for it to answer.
+
+    Raises:
+        ProgramError: The service ends, or none of its ports speaks HTTP, or no page that is known answers.
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise ProgramError(f"the service ended with exit status {process.returncode}{last_lines(output)}")
+        for port in _ports(process.pid):
+            base = f"http://127.0.0.1:{port}"
+            status = _status(f"{base}/")
+            if status is not None:
+                return _page(base, status)
+        time.sleep(_STEP_S)
+    if not is_python(process.pid):
+        raise ProgramError(f"it is not a Python program, and does not answer requests{last_lines(output)}")
+    raise ProgramError(
+        f"no port of the service has answered a request within {seconds:g} seconds: name a page by --url"
+        f"{last_lines(output)}"
+    )
+
+
+def is_python(group: int) -> bool:
+    """Whether one of the processes of a group is a Python program."""
+    return any("python" in Path(each, "maps").read_text(errors="replace") for each in _processes(group))
+
+
+def _page(base: str, status: int) -> str:
+    if status < _FAILED:
+        return f"{base}/"
+    for path in _described(base):
+        found = _status(f"{base}{path}")
+        if found is not None and found < _FAILED:
+            return f"{base}{path}"
+    why = " (it needs a login)" if status in _LOGINS else ""
+    raise ProgramError(f"{base}/ answers with status {status}{why}: name another page by --url")
+
+
+def _described(base: str) -> Iterator[str]:
+    """The paths without parameters that a service says it can be asked for (OpenAPI)."""
+    try:
+        with _opened(f"{base}/openapi.json") as answer:
+            paths = json.load(answer)["paths"]
+        yield from (path for path, methods in paths.items() if "get" in methods and "{" not in path)
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError):
+        return
+
+
+def _status(url: str) -> int | None:
+    """The status of the answer; None if nobody answers as HTTP does."""
+    try:
+        with _opened(url) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as answer:
+        answer.close()
+        return answer.code
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+
+
+def _opened(url: str) -> http.client.HTTPResponse:
+    # A proxy of the environment would answer in its place.
+    found: http.client.HTTPResponse = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+        url, timeout=_TIMEOUT_S
+    )
+    return found
+
+
+def _ports(group: int) -> list[int]:
+    """The TCP ports that the processes of a group listen at."""
+    sockets = set()
+    for process in _processes(group):
+        for file in Path(process, "fd").glob("*"):
+            try:
+                found = _SOCKET.fullmatch(os.readlink(file))  # noqa: PTH115  # it is no path
+            except OSError:
+                continue
+            if found is not None:
+                sockets.add(found[1])
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTENING and fields[9] in sockets:
+                ports.add(int(fields[1].rpartition(":")[2], 16))
+    return sorted(ports)
+
+
+def _processes(group: int) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        # It may have ended.
+        with contextlib.suppress(ProcessLookupError):
+            if os.getpgid(int(process.name)) == group:
+                found.append(str(process))
+    return found
