@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.tools.bench import saving
 from otel_fastpath.tools.bench.turns import WAYS
 from otel_fastpath.tools.budget.results import SCHEMA
-from otel_fastpath.tools.common.program import FASTPATH, STOCK
+from otel_fastpath.tools.common.program import STOCK
 from otel_fastpath.tools.common.render.document import BAD, GOOD, PLAIN, UNSURE, Cell, Document, Table, figure
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def _lines(found: TrialResult) -> tuple[tuple[str, Cell], ...]:
     stock, ours = estimate.stock - estimate.bare, estimate.fastpath - estimate.bare
     spans = sum(each.received.get("traces", 0) for each in found.turns[STOCK])
     requests = sum(each.requests for each in found.turns[STOCK])
-    share = max(stock, 0) / estimate.stock
-    now = f"{_us(stock)} us of CPU a request, {share:.0%} of all of it, for {figure(round(spans / requests, 1))} spans"
+    share, number = max(stock, 0) / estimate.stock, round(spans / requests, 1)
+    now = f"{_us(stock)} us of CPU a request, {share:.0%} of all of it, for {figure(number)} span{'s' * (number != 1)}"
     then = f"{_us(ours)} us of CPU a request"
     return (
         ("now", Cell(now if estimate.is_clear else "cannot be told from noise")),
@@ -177,4 +177,4 @@ def _next_step(found: TrialResult) -> str:
         return "call otel_fastpath.FastpathInstrumentor().instrument() where the service sets OpenTelemetry up"
     if found.profile is not None and found.profile.advice:
         return found.profile.advice[0]
-    return f"nothing: {FASTPATH} is in use"
+    return "nothing: otel-fastpath is in use"
