@@ -17,6 +17,7 @@ class Ready(NamedTuple):
     """One implementation of the hot modules, ready for use.
 
     Attributes:
+        known_loggers: The module `logs.known_loggers`.
         logger_emit: The module `logs.records.logger_emit`.
         queueing: The module `logs.records.queueing`.
         stock_records: The module `logs.records.stock_records`.
@@ -24,6 +25,7 @@ class Ready(NamedTuple):
         planner: Makes the plans of loggers and handlers.
     """
 
+    known_loggers: Any
     logger_emit: Any
     queueing: Any
     stock_records: Any
@@ -68,5 +70,10 @@ def _ready(_core: str) -> Ready:
     hot.logs_records_queueing.configure(kind)
     handling.configure(plans.plan_handler)
     return Ready(
-        hot.logs_records_logger_emit, hot.logs_records_queueing, hot.logs_records_stock_records, handling, plans
+        hot.logs_known_loggers,
+        hot.logs_records_logger_emit,
+        hot.logs_records_queueing,
+        hot.logs_records_stock_records,
+        handling,
+        plans,
     )

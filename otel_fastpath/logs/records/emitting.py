@@ -20,6 +20,7 @@ from otel_fastpath.logs.records.bodies import copied
 from otel_fastpath.logs.records.record_class import FIELDS
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import Plan
+from otel_fastpath.trace import stack_traces
 from otel_fastpath.trace.context.current_context import current, span_in
 from otel_fastpath.trace.planning.plan import enqueue
 from otel_fastpath.trace.spans.identity import Identity
@@ -283,5 +284,6 @@ def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, 
     return {
         "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
         "exception.message": faults.text_of(exception),
-        "exception.stacktrace": snapshot(exception, ()),
+        # Only the encoder knows what to do with one that is not made yet.
+        "exception.stacktrace": stack_traces.text(exception) if plan.forwards else snapshot(exception, ()),
     }

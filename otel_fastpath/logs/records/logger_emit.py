@@ -116,9 +116,7 @@ def _try_emit(
             return given_record(plan, given)
         return True if try_emit_given(plan, given) else None
     if plan.forwards:
-        if exception is not None:
-            return None
-        return made_record(plan, timestamp, observed, context, number, text, body, attributes, event_name)
+        return made_record(plan, timestamp, observed, context, number, text, body, attributes, event_name, exception)
     if try_emit(plan, timestamp, observed, context, number, text, body, attributes, event_name, exception):
         return True
     return None

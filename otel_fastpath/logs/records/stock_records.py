@@ -144,11 +144,12 @@ def made_record(
     body: Any,
     attributes: Any,
     event_name: str | None,
+    exception: BaseException | None,
 ) -> object:
     """A record of these parts for the processors of the logger, as stock would make it; None if stock must."""
     if not is_usable(plan):
         return None
-    kept = stored_attributes(plan, attributes, None)
+    kept = stored_attributes(plan, attributes, exception)
     found = None if kept is LEFT else _span_context(context)
     if found is None:
         return None
@@ -156,16 +157,24 @@ def made_record(
     _fill(record, found, context, timestamp, observed, number, text, body)
     record.event_name = event_name
     if HAS_EXCEPTIONS:
-        record.exception = None
+        record.exception = exception
     return _whole(plan, record, kept)
 
 
-def given_record(plan: LogPlan, record: Any) -> object:
+def given_record(plan: LogPlan, given: Any) -> object:
     """A record that the application made, for the processors of the logger; None if stock must prepare it."""
-    if type(record) is not LogRecord or getattr(record, "exception", None) is not None or not is_usable(plan):
+    if type(given) is not LogRecord or not is_usable(plan):
         return None
-    kept = stored_attributes(plan, record.attributes, None)
-    return None if kept is LEFT else _whole(plan, record, kept)
+    exception = getattr(given, "exception", None)
+    kept = stored_attributes(plan, given.attributes, exception)
+    if kept is LEFT:
+        return None
+    record = given
+    if exception is not None:
+        # Stock adds its attributes to a copy, too.
+        record = new_instance(LogRecord)
+        record.__dict__.update(given.__dict__)
+    return _whole(plan, record, kept)
 
 
 def bound_attributes(plan: LogPlan, record: Any, kept: dict[str, object] | None) -> Any:

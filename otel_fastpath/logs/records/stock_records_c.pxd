@@ -30,10 +30,11 @@ cdef made_record(
     object body,
     object attributes,
     object event_name,
+    object exception,
 )
 
 @cython.locals(kept=dict)
-cdef given_record(LogPlan plan, object record)
+cdef given_record(LogPlan plan, object given)
 
 cdef bound_attributes(LogPlan plan, object record, dict kept)
 
