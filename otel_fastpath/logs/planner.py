@@ -131,12 +131,14 @@ class LoggerPlanner:
     def plan_logger(self, logger: Any) -> Any:
         """The `LogPlan` of a logger, which keeps it from its second record on: many have no more than one."""
         plan = self._core.emitting.LogPlan()
-        plan.closed, plan.forwards, plan.fields = 0, False, vars(logger)
+        is_known = self._sights.note(id(logger))
+        plan.closed, plan.forwards, plan.fields = 0, False, {}
         try:
+            plan.fields = vars(logger) if is_known else _fields(logger)
             self._open(plan, logger)
         except _NotOurs:
             plan.close()
-        return self._loggers.keep(plan, logger) if self._sights.note(id(logger)) else plan
+        return self._loggers.keep(plan, logger) if is_known else plan
 
     def forget(self) -> None:
         """Remove the plans from all loggers, handlers and processors."""
@@ -176,23 +178,32 @@ class LoggerPlanner:
             return self._core.facts(facts), None, True
         processors: Any = root._log_record_processors
         facts.append((root, "_log_record_processors", processors))
-        batch = None
         try:
-            if len(processors) > 1:
-                raise _NotOurs
-            facts_of_queue = [*(_own(owner, name) for owner, name in _QUEUEING), *_absent(root, "on_emit")]
-            for processor in processors:
-                batch = self._core.batch_of(processor) if isinstance(processor, BatchLogRecordProcessor) else None
-                if batch is None:
-                    raise _NotOurs
-                facts_of_queue += [
-                    *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
-                    *_absent(processor, "on_emit"),
-                    *_absent(batch.processor, "emit"),
-                ]
+            batch, queueing = self._of_queue(root, processors)
         except _NotOurs:
             return self._core.facts(facts), None, True
-        return self._core.facts([*facts, *facts_of_queue]), batch, False
+        return self._core.facts([*facts, *queueing]), batch, False
+
+    def _of_queue(self, root: Any, processors: Any) -> tuple[Any, list[_Fact]]:
+        """The `Batch` of the only processor, or None if there is none, and what queueing in it rests on.
+
+        Raises:
+            _NotOurs: There are others.
+        """
+        if len(processors) > 1:
+            raise _NotOurs
+        batch = None
+        facts = [*(_own(owner, name) for owner, name in _QUEUEING), *_absent(root, "on_emit")]
+        for processor in processors:
+            batch = self._core.batch_of(processor) if isinstance(processor, BatchLogRecordProcessor) else None
+            if batch is None:
+                raise _NotOurs
+            facts += [
+                *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
+                *_absent(processor, "on_emit"),
+                *_absent(batch.processor, "emit"),
+            ]
+        return batch, facts
 
     def plan_handler(self, handler: Any) -> Any:
         """The `HandlerPlan` of a handler."""
@@ -274,6 +285,20 @@ def _limits(logger: Any) -> Any:
     with contextlib.suppress(ValueError):
         return getattr(logger, "_log_record_limits", None) or sdk.LogRecordLimits()
     raise _NotOurs
+
+
+def _fields(logger: Any) -> dict[str, Any]:
+    """What one record needs of its logger's fields.
+
+    Raises:
+        _NotOurs: A method was set on the logger.
+    """
+    for name in ("emit", "_is_enabled"):
+        function = getattr(sdk.Logger, name, None)
+        if function is not None and getattr(getattr(logger, name), "__func__", None) is not function:
+            raise _NotOurs
+    names = [name for name in ("_logger_config", "_resource") if hasattr(logger, name)]
+    return {name: getattr(logger, name) for name in names}
 
 
 def _or_most(limit: int | None) -> int:

@@ -79,11 +79,23 @@ class LogPlan(Backoff):
     It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
     method; that is looked at again when it has not `size` items. The configuration and the resource are read for each
     record. Without a processor, `batch` is None; if the plan `forwards`, the processors are not stock's batch processor
-    alone. Limits that are not set are `maxsize` in `most` and `longest`. If it `is_quiet`, no code that may log is called.
+    alone. Limits that are not set are `maxsize` in `most` and `longest`. If it `is_quiet`, no code that may log is
+    called.
     """
 
     __slots__ = (
-        *("batch", "facts", "fields", "forwards", "is_quiet", "limits", "longest", "max_count", "max_length", "metrics"),
+        *(
+            "batch",
+            "facts",
+            "fields",
+            "forwards",
+            "is_quiet",
+            "limits",
+            "longest",
+            "max_count",
+            "max_length",
+            "metrics",
+        ),
         *("most", "record_class", "scope", "size"),
     )
     batch: ProcessorQueue | None
@@ -115,7 +127,8 @@ def configure(make_plan: Callable[[object], LogPlan]) -> None:
 
 def plan_of(logger: Any) -> LogPlan:
     """The plan of a logger."""
-    found = get_item(logger.__dict__, PLAN)
+    # Not in its `__dict__`, which CPython would have to make: many loggers have one record, and no plan.
+    found = getattr(logger, PLAN, None)
     if isinstance(found, LogPlan):
         plan = found
         if plan.owner == address(logger):
@@ -125,15 +138,15 @@ def plan_of(logger: Any) -> LogPlan:
 
 def try_open(plan: LogPlan) -> bool:
     """Whether the way to the queue is open for a record of the logger now."""
-    if plan.forwards or not is_usable(plan):
+    if plan.forwards or not try_use(plan):
         return False
     batch = plan.batch
     # For all that is unusual, stock logs a warning.
     return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
 
 
-def is_usable(plan: LogPlan) -> bool:
-    """Whether the plan holds, and the logger is enabled."""
+def try_use(plan: LogPlan) -> bool:
+    """Whether the plan holds for a record now, and the logger is enabled."""
     if plan.closed > 0:
         plan.closed -= 1
         if plan.closed <= 0:

@@ -46,7 +46,7 @@ cdef LogPlan plan_of(object logger)
 @cython.locals(batch=ProcessorQueue)
 cdef bint try_open(LogPlan plan) except -1
 
-cdef bint is_usable(LogPlan plan) except -1
+cdef bint try_use(LogPlan plan) except -1
 
 cdef bint _look_for_methods(LogPlan plan) except -1
 

@@ -41,18 +41,22 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
         exception: BaseException | None = None,
     ) -> None:
         try:
-            done = None if (inert := is_inert(switch)) else _try_emit(
-                self,
-                record,
-                timestamp,
-                observed_timestamp,
-                context,
-                severity_number,
-                severity_text,
-                body,
-                attributes,
-                event_name,
-                exception,
+            done = (
+                None
+                if (inert := is_inert(switch))
+                else _try_emit(
+                    self,
+                    record,
+                    timestamp,
+                    observed_timestamp,
+                    context,
+                    severity_number,
+                    severity_text,
+                    body,
+                    attributes,
+                    event_name,
+                    exception,
+                )
             )
         except Exception as error:
             done = _report(error)

@@ -1,4 +1,4 @@
-"""Copies of stock's log records in the batch queue. Plain Python; compiled as `queueing_c` with the types of its `.pxd`.
+"""Copies of stock's log records in the batch queue. Plain Python; compiled as `queueing_c`.
 
 They come from `Logger.emit(record)`, or through other processors to `BatchLogRecordProcessor.on_emit`.
 """

@@ -21,11 +21,10 @@ from otel_fastpath.logs.records.emitting import (
     LEFT,
     LogPlan,
     api_globals,
-    is_usable,
     span_context_in,
     stored_attributes,
+    try_use,
 )
-from otel_fastpath.logs.records.record_class import FIELDS
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
 from otel_fastpath.trace.context.current_context import current
@@ -147,13 +146,13 @@ def made_record(
     exception: BaseException | None,
 ) -> object:
     """A record of these parts for the processors of the logger, as stock would make it; None if stock must."""
-    if not is_usable(plan):
+    if not try_use(plan):
         return None
     kept = stored_attributes(plan, attributes, exception)
     found = None if kept is LEFT else _span_context(context)
     if found is None:
         return None
-    record = new_instance(LogRecord)  # type: ignore[var-annotated]  # a `LogRecord`
+    record = new_instance(LogRecord)
     _fill(record, found, context, timestamp, observed, number, text, body)
     record.event_name = event_name
     if HAS_EXCEPTIONS:
@@ -163,7 +162,7 @@ def made_record(
 
 def given_record(plan: LogPlan, given: Any) -> object:
     """A record that the application made, for the processors of the logger; None if stock must prepare it."""
-    if type(given) is not LogRecord or not is_usable(plan):
+    if type(given) is not LogRecord or not try_use(plan):
         return None
     exception = getattr(given, "exception", None)
     kept = stored_attributes(plan, given.attributes, exception)

@@ -36,11 +36,11 @@ def bounded_attributes(
     return made
 
 
-def bounded_list(items: list[Any], most: int | None) -> BoundedList:  # type: ignore[type-arg]  # generic in stubs only
+def bounded_list(items: list[Any], most: int | None) -> Any:
     """Stock's list of these items, of which the oldest are dropped if there are too many."""
-    made: BoundedList = new_instance(BoundedList)  # type: ignore[type-arg]  # likewise
+    made: Any = new_instance(BoundedList)
     surplus = 0 if most is None else len(items) - most
-    made.dropped = surplus if surplus > 0 else 0  # noqa: PLR1730  # a call in compiled code
+    made.dropped = max(0, surplus)
     made._dq = deque(items, most)
     made._lock = _list_globals["threading"].Lock()
     return made

@@ -46,7 +46,7 @@ _KEEPING = (
 _facts = Facts([(each, name, as_defined(definer(each, name), name)) for each, name in _KEEPING if hasattr(each, name)])
 
 
-def new_links(span: SpanState, links: Any) -> object:
+def new_links(span: SpanState, links: Any) -> Any:
     """Stock's container of the links that a span is started with."""
     limits = span.plan.limits
     made = _made_links(limits, span.plan.max_event_value, links)
@@ -106,10 +106,11 @@ def _try_add(span: SpanState, context: SpanContext, attributes: types.Attributes
     if type(context) is not SpanContext or not _facts.hold() or not _is_valid(context, attributes):
         return False
     links = span._links  # type: ignore[attr-defined]  # likewise
-    if type(links) is not BoundedList or not _has_room(span, links._dq):
+    kept = getattr(links, "_dq", None)
+    if type(links) is not BoundedList or kept is None or not _has_room(span, kept):
         return False
     link = Link(context, _bounded(span._limits, span.plan.max_event_value, attributes))  # type: ignore[attr-defined]  # likewise
-    return _append(span, links._dq, link)
+    return _append(span, kept, link)
 
 
 @critical_section
