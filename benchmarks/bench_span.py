@@ -267,7 +267,6 @@ ROWS = {
     "start_as_current_span + end": (nothing, span),
     "same, 7 attributes": (nothing, span_7_attributes),
     "start_span + end": (nothing, start_and_end),
-    "same, a link with 3 attributes": (nothing, linked_with_attributes),
     "child start_as_current_span + end": (parent, parent_and_child),
     "sampled out": (nothing, sampled_out),
     "no SDK configured": (nothing, without_sdk),
