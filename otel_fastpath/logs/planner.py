@@ -50,7 +50,7 @@ _QUEUEING: Final = (
 # What it calls to emit a record and to store its attributes; not each release has all.
 _EMITTING: Final = (
     *((sdk.Logger, name) for name in ("emit", "_is_enabled")),
-    *((sdk.ReadWriteLogRecord, name) for name in ("__init__", "__post_init__")),
+    *((sdk.ReadWriteLogRecord, name) for name in ("__init__", "__post_init__", "dropped_attributes")),
     (api.LogRecord, "__init__"),
     *((BoundedAttributes, name) for name in ("__init__", "__setitem__", "_set_items", "_setitem_locked")),
     (attributes_api, "_clean_attribute_value"),
