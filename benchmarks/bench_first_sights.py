@@ -15,6 +15,7 @@ from typing import Any
 
 import bench_span
 import setups
+from opentelemetry import _logs as api_logs
 from opentelemetry import metrics, trace
 from opentelemetry.instrumentation.logging.handler import LoggingHandler
 from opentelemetry.sdk import _logs
@@ -43,7 +44,7 @@ class Given:
         meter = MeterProvider([InMemoryMetricReader()], shutdown_on_exit=False, views=[view]).get_meter("bench")
         self.viewed = meter.create_counter("requests")
         self.tracers = bench_span.batching()
-        logs = _logs.LoggerProvider(shutdown_on_exit=False)
+        logs = self.logs = _logs.LoggerProvider(shutdown_on_exit=False)
         batch = BatchLogRecordProcessor(
             InMemoryLogRecordExporter(),
             max_queue_size=1 << 20,
@@ -79,6 +80,11 @@ class Given:
     def names_in_turn(self) -> Any:
         """Names of tracers that were asked for."""
         return _seen(self.tracers.get_tracer, [(f"by.name.{number}",) for number in range(TRACERS)])
+
+    @cached_property
+    def logger_names_in_turn(self) -> Any:
+        """Names of loggers that were asked for."""
+        return _seen(self.logs.get_logger, [(f"by.name.{number}",) for number in range(LOGGERS)])
 
 
 def _seen(use: Any, values: list[tuple[Any, ...]]) -> Any:
@@ -199,6 +205,16 @@ def tracer_again(given: Given) -> None:
 def meter_again(given: Given) -> None:
     """A meter that is asked for at each call."""
     metrics.get_meter("again", meter_provider=given.meters)
+
+
+def logger_again(given: Given) -> None:
+    """A logger that is asked for at each call."""
+    api_logs.get_logger("again", logger_provider=given.logs)
+
+
+def logger_again_in_turn(given: Given) -> None:
+    """One of many loggers."""
+    given.logs.get_logger(*next(given.logger_names_in_turn))
 
 
 def tracer_again_in_turn(given: Given) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import structlog
 from bench_span import fallen, keep_small
+from opentelemetry import _logs as api
 from opentelemetry import trace
 from opentelemetry._logs import SeverityNumber
 from opentelemetry.exporter.otlp.proto.grpc import _log_exporter as grpc_exporter
@@ -228,6 +229,26 @@ def emit_7(given: Given) -> None:
 def emit_behind(given: Given) -> None:
     """The same behind a processor of the user's own."""
     given.behind.emit(body="message", attributes=ATTRIBUTES, event_name="event")
+
+
+def emit_record(given: Given) -> None:
+    """A record that the caller made, as the instrumentations of language models do, with seven attributes."""
+    given.batch.emit(api.LogRecord(body="message", attributes=ATTRIBUTES, event_name="event"))
+
+
+def emit_record_to_own(given: Given) -> None:
+    """The same to a processor of the user's own."""
+    given.logger.emit(api.LogRecord(body="message", attributes=ATTRIBUTES, event_name="event"))
+
+
+def emit_record_plain(given: Given) -> None:
+    """A record that the caller made, without attributes."""
+    given.batch.emit(api.LogRecord(body="message"))
+
+
+def emit_record_plain_to_own(given: Given) -> None:
+    """The same to a processor of the user's own."""
+    given.logger.emit(api.LogRecord(body="message"))
 
 
 def event(given: Given) -> None:

@@ -42,6 +42,7 @@ class Given:
         shallow: An exception that propagated through 5 frames.
         deep: An exception that propagated through 30 frames.
         context: A context with a span.
+        other: The context of a span elsewhere.
     """
 
     def __init__(self) -> None:
@@ -53,6 +54,7 @@ class Given:
         self.proxy = trace.ProxyTracerProvider().get_tracer("bench")
         self.span = self.tracer.start_span("recording")
         self.context = trace.set_span_in_context(self.span)
+        self.other = trace.SpanContext(1 << 100, 1 << 50, is_remote=True, trace_flags=trace.TraceFlags(1))
         self.propagator = TraceContextTextMapPropagator()
         self.shallow, self.deep = fallen(5), fallen(30)
 
@@ -127,6 +129,25 @@ def span_7_attributes(given: Given) -> None:
     """The same with seven attributes at its start."""
     with given.tracer.start_as_current_span("GET /items/{item_id}", attributes=ATTRIBUTES):
         pass
+
+
+def linked(given: Given) -> None:
+    """A span as the current one with a link, such as to the message that it consumes."""
+    with given.tracer.start_as_current_span("GET /items/{item_id}", links=[trace.Link(given.other)]):
+        pass
+
+
+def linked_with_attributes(given: Given) -> None:
+    """The same with three attributes of the link."""
+    with given.tracer.start_as_current_span("GET /items/{item_id}", links=[trace.Link(given.other, EVENT)]):
+        pass
+
+
+def add_link(given: Given) -> None:
+    """A span that gets a link later; bare is `start_and_end`."""
+    made = given.tracer.start_span("GET /items/{item_id}")
+    made.add_link(given.other, EVENT)
+    made.end()
 
 
 def start_and_end(given: Given) -> None:

@@ -56,8 +56,12 @@ TWINS: Final = (
     "http.wsgi.middleware_c",
     "logs.correlation_c",
     "logs.handling_c",
+    "logs.known_loggers_c",
     "logs.records.emitting_c",
+    "logs.records.logger_emit_c",
+    "logs.records.queueing_c",
     "logs.records.record_c",
+    "logs.records.stock_records_c",
     "logs.records.structlog_events_c",
     "metrics.exponential_points_c",
     "metrics.points_c",
@@ -90,9 +94,11 @@ TWINS: Final = (
     "trace.propagation.composite_c",
     "trace.propagation.trace_context_c",
     "trace.spans.attributes_c",
+    "trace.spans.bounding_c",
     "trace.spans.ending_c",
     "trace.spans.events_c",
     "trace.spans.identity_c",
+    "trace.spans.links_c",
     "trace.spans.recorded_c",
     "trace.spans.span_c",
     "wrapping.call_span_c",
@@ -149,8 +155,12 @@ if TYPE_CHECKING:
     from otel_fastpath.http.wsgi import middleware as http_wsgi_middleware
     from otel_fastpath.logs import correlation as logs_correlation
     from otel_fastpath.logs import handling as logs_handling
+    from otel_fastpath.logs import known_loggers as logs_known_loggers
     from otel_fastpath.logs.records import emitting as logs_records_emitting
+    from otel_fastpath.logs.records import logger_emit as logs_records_logger_emit
+    from otel_fastpath.logs.records import queueing as logs_records_queueing
     from otel_fastpath.logs.records import record as logs_records_record
+    from otel_fastpath.logs.records import stock_records as logs_records_stock_records
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
     from otel_fastpath.metrics import exponential_points as metrics_exponential_points
     from otel_fastpath.metrics import points as metrics_points
@@ -183,9 +193,11 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.propagation import composite as trace_propagation_composite
     from otel_fastpath.trace.propagation import trace_context as trace_propagation_trace_context
     from otel_fastpath.trace.spans import attributes as trace_spans_attributes
+    from otel_fastpath.trace.spans import bounding as trace_spans_bounding
     from otel_fastpath.trace.spans import ending as trace_spans_ending
     from otel_fastpath.trace.spans import events as trace_spans_events
     from otel_fastpath.trace.spans import identity as trace_spans_identity
+    from otel_fastpath.trace.spans import links as trace_spans_links
     from otel_fastpath.trace.spans import recorded as trace_spans_recorded
     from otel_fastpath.trace.spans import span as trace_spans_span
     from otel_fastpath.wrapping import call_span as wrapping_call_span

@@ -42,12 +42,15 @@ _LEVELS: Final = range(61)
 # What not each release has: the function that describes exceptions since 1.42, and metrics that do nothing since then.
 _exceptions: Any = getattr(sdk_internal, "_exceptions", None)
 _NO_METRICS: Final = getattr(getattr(sdk_internal, "_logger_metrics", None), "NoOpLoggerMetrics", type(None))
-# What stock calls to emit a record and to store its attributes, and is not called here; not each release has all.
-_EMITTING: Final = (
-    *((sdk.Logger, name) for name in ("emit", "_is_enabled")),
+# What stock calls on the way of a record to the batch queue, and is not called here.
+_QUEUEING: Final = (
     (sdk_internal.SynchronousMultiLogRecordProcessor, "on_emit"),
     (BatchProcessor, "emit"),
-    (sdk.ReadWriteLogRecord, "__post_init__"),
+)
+# What it calls to emit a record and to store its attributes; not each release has all.
+_EMITTING: Final = (
+    *((sdk.Logger, name) for name in ("emit", "_is_enabled")),
+    *((sdk.ReadWriteLogRecord, name) for name in ("__init__", "__post_init__", "dropped_attributes")),
     (api.LogRecord, "__init__"),
     *((BoundedAttributes, name) for name in ("__init__", "__setitem__", "_set_items", "_setitem_locked")),
     (attributes_api, "_clean_attribute_value"),
@@ -128,12 +131,14 @@ class LoggerPlanner:
     def plan_logger(self, logger: Any) -> Any:
         """The `LogPlan` of a logger, which keeps it from its second record on: many have no more than one."""
         plan = self._core.emitting.LogPlan()
-        plan.closed, plan.fields = 0, vars(logger)
+        is_known = self._sights.note(id(logger))
+        plan.closed, plan.forwards, plan.fields = 0, False, {}
         try:
+            plan.fields = vars(logger) if is_known else _fields(logger)
             self._open(plan, logger)
         except _NotOurs:
             plan.close()
-        return self._loggers.keep(plan, logger) if self._sights.note(id(logger)) else plan
+        return self._loggers.keep(plan, logger) if is_known else plan
 
     def forget(self) -> None:
         """Remove the plans from all loggers, handlers and processors."""
@@ -144,46 +149,61 @@ class LoggerPlanner:
         if type(logger) is not sdk.Logger:
             raise _NotOurs
         root = logger._multi_log_record_processor
-        processors: Any = getattr(root, "_log_record_processors", ())
-        if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor or len(processors) > 1:
-            raise _NotOurs
         shared = self._shared.kept(root)
         if shared is None or not is_true(shared.values[0]):
-            shared = self._shared.keep_values(root, *self._of_provider(root, processors))
-        plan.facts, plan.batch = shared.values
+            shared = self._shared.keep_values(root, *self._of_provider(root))
+        plan.facts, plan.batch, plan.forwards = shared.values
         plan.size = -1
         plan.limits = _limits(logger)
-        plan.most, plan.longest = map(_or_most, attribute_limits(plan.limits))
+        plan.max_count, plan.max_length = attribute_limits(plan.limits)
+        plan.most, plan.longest = map(_or_most, (plan.max_count, plan.max_length))
         metrics = getattr(logger, "_logger_metrics", None)
         plan.metrics = None if type(metrics) is _NO_METRICS else metrics
         plan.is_quiet = plan.metrics is None and (plan.batch is None or plan.batch.has_known_emit)
         plan.record_class = self._core.record_class
         plan.scope = logger._instrumentation_scope
 
-    def _of_provider(self, root: Any, processors: Any) -> tuple[Any, Any]:
-        """What the plans of all loggers of one provider rest on, and its batch processor's `Batch`, or None."""
+    def _of_provider(self, root: Any) -> tuple[Any, Any, bool]:
+        """What the plans of all loggers of one provider rest on.
+
+        Returns:
+            The facts, its batch processor's `Batch` or None, and whether its processors are others, which are called.
+        """
+        facts = [
+            *(_own(owner, name) for owner, name in _EMITTING if hasattr(owner, name)),
+            (api_internal, "get_current", vars(api_internal)["get_current"]),
+            *(() if _exceptions is None else _stacks(_exceptions)),
+        ]
+        if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor:
+            return self._core.facts(facts), None, True
+        processors: Any = root._log_record_processors
+        facts.append((root, "_log_record_processors", processors))
+        try:
+            batch, queueing = self._of_queue(root, processors)
+        except _NotOurs:
+            return self._core.facts(facts), None, True
+        return self._core.facts([*facts, *queueing]), batch, False
+
+    def _of_queue(self, root: Any, processors: Any) -> tuple[Any, list[_Fact]]:
+        """The `Batch` of the only processor, or None if there is none, and what queueing in it rests on.
+
+        Raises:
+            _NotOurs: There are others.
+        """
+        if len(processors) > 1:
+            raise _NotOurs
         batch = None
-        of_processor = []
+        facts = [*(_own(owner, name) for owner, name in _QUEUEING), *_absent(root, "on_emit")]
         for processor in processors:
             batch = self._core.batch_of(processor) if isinstance(processor, BatchLogRecordProcessor) else None
             if batch is None:
                 raise _NotOurs
-            of_processor = [
+            facts += [
                 *_inherited(type(processor), BatchLogRecordProcessor, ("on_emit",)),
                 *_absent(processor, "on_emit"),
                 *_absent(batch.processor, "emit"),
             ]
-        facts = self._core.facts(
-            [
-                *(_own(owner, name) for owner, name in _EMITTING if hasattr(owner, name)),
-                (api_internal, "get_current", vars(api_internal)["get_current"]),
-                (root, "_log_record_processors", processors),
-                *_absent(root, "on_emit"),
-                *of_processor,
-                *(() if _exceptions is None else _stacks(_exceptions)),
-            ]
-        )
-        return facts, batch
+        return batch, facts
 
     def plan_handler(self, handler: Any) -> Any:
         """The `HandlerPlan` of a handler."""
@@ -265,6 +285,20 @@ def _limits(logger: Any) -> Any:
     with contextlib.suppress(ValueError):
         return getattr(logger, "_log_record_limits", None) or sdk.LogRecordLimits()
     raise _NotOurs
+
+
+def _fields(logger: Any) -> dict[str, Any]:
+    """What one record needs of its logger's fields.
+
+    Raises:
+        _NotOurs: A method was set on the logger.
+    """
+    for name in ("emit", "_is_enabled"):
+        function = getattr(sdk.Logger, name, None)
+        if function is not None and getattr(getattr(logger, name), "__func__", None) is not function:
+            raise _NotOurs
+    names = [name for name in ("_logger_config", "_resource") if hasattr(logger, name)]
+    return {name: getattr(logger, name) for name in names}
 
 
 def _or_most(limit: int | None) -> int:

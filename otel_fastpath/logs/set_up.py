@@ -17,12 +17,18 @@ class Ready(NamedTuple):
     """One implementation of the hot modules, ready for use.
 
     Attributes:
-        emitting: The module `logs.records.emitting`.
+        known_loggers: The module `logs.known_loggers`.
+        logger_emit: The module `logs.records.logger_emit`.
+        queueing: The module `logs.records.queueing`.
+        stock_records: The module `logs.records.stock_records`.
         handling: The module `logs.handling`.
         planner: Makes the plans of loggers and handlers.
     """
 
-    emitting: Any
+    known_loggers: Any
+    logger_emit: Any
+    queueing: Any
+    stock_records: Any
     handling: Any
     planner: LoggerPlanner
 
@@ -60,6 +66,14 @@ def _ready(_core: str) -> Ready:
             record_class=kind,
         )
     )
-    emitting.configure(plans.plan_logger, kind)
+    emitting.configure(plans.plan_logger)
+    hot.logs_records_queueing.configure(kind)
     handling.configure(plans.plan_handler)
-    return Ready(emitting, handling, plans)
+    return Ready(
+        hot.logs_known_loggers,
+        hot.logs_records_logger_emit,
+        hot.logs_records_queueing,
+        hot.logs_records_stock_records,
+        handling,
+        plans,
+    )

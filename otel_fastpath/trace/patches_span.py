@@ -13,7 +13,7 @@ from otel_fastpath.patching.patch import Patch, ReplacedError
 from otel_fastpath.patching.sources.guard import check_source
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.patching.stock import is_defined_in
-from otel_fastpath.trace.stock_sources import SDK, sources
+from otel_fastpath.trace.stock_sources import LINKS, SDK, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +117,13 @@ PATCHES: Final = (
         "Formatting a stack trace takes 500 microseconds and more; here it is done when the text is read.",
         "record_exception, 5 frames",
         parts=(f"{_MODULE}:Span.add_event",),
+    ),
+    _patch(
+        ":Span.add_link",
+        lambda: hot.trace_spans_links.bind_add_link,
+        "A container that cleans each attribute, and a lock that makes stock end the span; here one append.",
+        "add_link, 3 attributes",
+        *LINKS,
     ),
     _patch(
         ":Span.end",

@@ -21,6 +21,7 @@ from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_names, forget_plans, set_up
 from otel_fastpath.trace.stock_sources import (
     CONTEXT_MANAGERS,
+    LINKS,
     SCOPE,
     SCOPE_KEYS,
     SDK,
@@ -62,7 +63,8 @@ _START_SPAN_RESTS_ON: Final = (
     f"{_MODULE}.sampling:SamplingResult.__init__",
     f"{_MODULE}.sampling:TraceIdRatioBased.bound",
     f"{_MODULE}.sampling:_get_parent_trace_state",
-    "opentelemetry.sdk.util:BoundedList.__init__",
+    *LINKS,
+    "opentelemetry.sdk.util:BoundedList.from_seq",
     "opentelemetry.sdk.util:BoundedList.__iter__",
     "opentelemetry.sdk.util:BoundedList.__len__",
     "opentelemetry.trace.span:NonRecordingSpan.end",
@@ -79,7 +81,6 @@ _START_SPAN_RESTS_ON: Final = (
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.get_current",
     "opentelemetry.context.contextvars_context:ContextVarsRuntimeContext.detach",
     "opentelemetry.attributes:BoundedAttributes.__len__",
-    "opentelemetry.attributes:BoundedAttributes.__setitem__",
 )
 _START_SPAN_MAY_HAVE: Final = (
     f"{_MODULE}._tracer_metrics:NoOpTracerMetrics.start_span",

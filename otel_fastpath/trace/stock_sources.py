@@ -33,6 +33,17 @@ SCOPE: Final = (
 SCOPE_KEYS: Final = tuple(
     f"opentelemetry.sdk.util.instrumentation:InstrumentationScope.{name}" for name in ("__eq__", "__hash__", "__init__")
 )
+# What keeps a link, and is not called; since 1.45, the container of its attributes has a method more.
+LINKS: Final = (
+    "opentelemetry.attributes:BoundedAttributes.__init__",
+    "opentelemetry.attributes:BoundedAttributes.__setitem__",
+    "opentelemetry.sdk.trace:_is_valid_link",
+    "opentelemetry.sdk.util:BoundedList.__init__",
+    "opentelemetry.sdk.util:BoundedList.append",
+    "opentelemetry.sdk.util:BoundedList.extend",
+    "opentelemetry.trace:Link.attributes",
+    "opentelemetry.trace:_LinkBase.context",
+)
 _START_ARGUMENTS: Final = (
     "name",
     "context",

@@ -110,7 +110,7 @@ def test_a_known_stack_is_not_formatted_again(way, handlers, instrumentor, monke
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fault_of_ours_leaves_the_text_to_traceback(way, handlers, instrumentor, monkeypatch, no_faults, logged):
-    """It is counted each time and logged once."""
+    """It is counted each time and logged once; where `Logger.emit` makes the text, stock's code does it again."""
     error = errors.made("plain")
     expected = attributes_of(way, error, handlers)
     instrumentor.instrument()
@@ -120,8 +120,9 @@ def test_a_fault_of_ours_leaves_the_text_to_traceback(way, handlers, instrumento
 
     assert [attributes_of(way, error, handlers) for _ in range(2)] == [expected] * 2
 
-    assert no_faults.counts() == {"logs": 2}
-    assert len(logged()) == 1
+    places = ("Logger.emit", "logs") if way == "exception" else ("logs",)
+    assert no_faults.counts() == dict.fromkeys(places, 2)
+    assert len(logged()) == len(places)
 
 
 def test_a_traceback_of_another_exception_is_shown_as_given(handlers, instrumentor):

@@ -1,8 +1,8 @@
-"""From a log record's parts to the batch queue: `Logger.emit`, `BatchLogRecordProcessor.on_emit`. Compiled, too.
+"""From a log record's parts to the batch queue. Plain Python; compiled as `emitting_c`.
 
 The short way is taken if the logger's only processor is stock's batch processor, or if it has none, as with
-OTEL_LOGS_EXPORTER=none; `planner` works that out. In any other case stock's method runs. Errors of this code are
-reported, and stock's method runs instead, unless the record is in the queue already.
+OTEL_LOGS_EXPORTER=none; `planner` works that out. Other processors get stock's own record (see `stock_records`), and in
+any other case stock's method runs.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ from sys import maxsize
 from typing import TYPE_CHECKING
 
 from opentelemetry import attributes as _attributes_api
-from opentelemetry._logs import LogRecord
 from opentelemetry._logs import _internal as _api
-from opentelemetry.attributes import BoundedAttributes
-from opentelemetry.sdk._logs import ReadWriteLogRecord
 from opentelemetry.sdk._logs._internal import export as _export
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext
 
 from otel_fastpath.compiled.helpers import address, get_item, is_clean, item, new_instance, read_clock
 from otel_fastpath.logs.records.bodies import copied
 from otel_fastpath.logs.records.record_class import FIELDS
-from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import Plan
+from otel_fastpath.trace import stack_traces
 from otel_fastpath.trace.context.current_context import current, span_in
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.planning.plan import enqueue
-from otel_fastpath.trace.spans.ending import batch_of
 from otel_fastpath.trace.spans.identity import Identity
 from otel_fastpath.trace.spans.span import is_context_known
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
@@ -43,7 +38,7 @@ if TYPE_CHECKING:
     from otel_fastpath.compiled.facts import Facts
     from otel_fastpath.trace.planning.plan import ProcessorQueue
 
-_api_globals = vars(_api)
+api_globals = vars(_api)
 _attributes_globals = vars(_attributes_api)
 # Where a logger keeps its plan.
 PLAN = "_otel_fastpath_plan"
@@ -55,13 +50,12 @@ _METHODS = ("emit", "_is_enabled")
 _PATIENCE = 100
 # How many attributes describe an exception.
 _OF_AN_EXCEPTION = 3
-# How many fields stock's `LogRecord` has, and whether an exception is one.
-_FIELDS = len(FIELDS)
-_HAS_EXCEPTIONS = "exception" in FIELDS
+# Whether an exception is a field of stock's `LogRecord`.
+HAS_EXCEPTIONS = "exception" in FIELDS
 # Before 1.45, log records had a function of their own for values that cannot be stored as they are.
 _CLEANS_BY_KEY = "_clean_extended_attribute" in _attributes_globals
 # Until 1.43, stock's batch processor queued the very record that it was given, with its context.
-_COPIES = "copy" in vars(_export)
+COPIES = "copy" in vars(_export)
 
 
 class Backoff(Plan):
@@ -84,20 +78,35 @@ class LogPlan(Backoff):
 
     It is valid while `facts` hold, which are those of its provider, and while `fields`, the logger's `__dict__`, has no
     method; that is looked at again when it has not `size` items. The configuration and the resource are read for each
-    record. Without a processor, `batch` is None. Limits that are not set are `maxsize`. If it `is_quiet`, no code that
-    may log is called.
+    record. Without a processor, `batch` is None; if the plan `forwards`, the processors are not stock's batch processor
+    alone. Limits that are not set are `maxsize` in `most` and `longest`. If it `is_quiet`, no code that may log is
+    called.
     """
 
     __slots__ = (
-        *("batch", "facts", "fields", "is_quiet", "limits", "longest", "metrics", "most", "record_class", "scope"),
-        "size",
+        *(
+            "batch",
+            "facts",
+            "fields",
+            "forwards",
+            "is_quiet",
+            "limits",
+            "longest",
+            "max_count",
+            "max_length",
+            "metrics",
+        ),
+        *("most", "record_class", "scope", "size"),
     )
     batch: ProcessorQueue | None
     facts: Facts
     fields: dict[str, Any]
+    forwards: bool
     is_quiet: bool
     limits: LogRecordLimits
     longest: int
+    max_count: int | None
+    max_length: int | None
     metrics: Any
     most: int
     record_class: type
@@ -106,19 +115,20 @@ class LogPlan(Backoff):
 
 
 _make_plan: Callable[[object], LogPlan] | None = None
-_record_class: type | None = None
+# Returned instead of attributes that only stock can store; compared by identity.
+LEFT: dict[str, object] = {}
 
 
-def configure(make_plan: Callable[[object], LogPlan], record_class: type) -> None:
-    """Set the function that makes the plan of a logger, and the class of records."""
-    global _make_plan, _record_class
+def configure(make_plan: Callable[[object], LogPlan]) -> None:
+    """Set the function that makes the plan of a logger."""
+    global _make_plan
     _make_plan = make_plan
-    _record_class = record_class
 
 
 def plan_of(logger: Any) -> LogPlan:
     """The plan of a logger."""
-    found = get_item(logger.__dict__, PLAN)
+    # Not in its `__dict__`, which CPython would have to make: many loggers have one record, and no plan.
+    found = getattr(logger, PLAN, None)
     if isinstance(found, LogPlan):
         plan = found
         if plan.owner == address(logger):
@@ -127,7 +137,16 @@ def plan_of(logger: Any) -> LogPlan:
 
 
 def try_open(plan: LogPlan) -> bool:
-    """Whether the short way is open for a record of the logger now."""
+    """Whether the way to the queue is open for a record of the logger now."""
+    if plan.forwards or not try_use(plan):
+        return False
+    batch = plan.batch
+    # For all that is unusual, stock logs a warning.
+    return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
+
+
+def try_use(plan: LogPlan) -> bool:
+    """Whether the plan holds for a record now, and the logger is enabled."""
     if plan.closed > 0:
         plan.closed -= 1
         if plan.closed <= 0:
@@ -138,11 +157,7 @@ def try_open(plan: LogPlan) -> bool:
         return False
     # In 1.40, a logger has none.
     config = get_item(plan.fields, "_logger_config")
-    if config is not None and not config.is_enabled:
-        return False
-    batch = plan.batch
-    # For all that is unusual, stock logs a warning.
-    return batch is None or not (len(batch.queue) >= batch.max_queue or batch.state["_shutdown"])
+    return config is None or bool(config.is_enabled)
 
 
 def _look_for_methods(plan: LogPlan) -> bool:
@@ -193,7 +208,7 @@ def send(
     record.trace_id = item(found, 0)
     record.span_id = item(found, 1)
     record.trace_flags = item(found, 3)
-    record.context = None if _COPIES else (context or current())
+    record.context = None if COPIES else (context or current())
     record.severity_number = number
     record.severity_text = text
     record.body = body if type(body) is str else copied(body)
@@ -222,77 +237,8 @@ def clean_attributes(attributes: dict[str, Any], longest: int) -> dict[str, obje
     return kept
 
 
-def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
-    """Make the replacement for `Logger.emit`. It raises nothing: what is wrong with a record is logged once."""
-    switch = Switch()
-
-    def emit(
-        self: Any,
-        record: Any = None,
-        *,
-        timestamp: int | None = None,
-        observed_timestamp: int | None = None,
-        context: Context | None = None,
-        severity_number: Any = None,
-        severity_text: str | None = None,
-        body: Any = None,
-        attributes: Any = None,
-        event_name: str | None = None,
-        exception: BaseException | None = None,
-    ) -> None:
-        inert = is_inert(switch)
-        try:
-            is_in_parts = record is None and not inert
-            if is_in_parts and try_emit(
-                self,
-                timestamp,
-                observed_timestamp,
-                context,
-                severity_number,
-                severity_text,
-                body,
-                attributes,
-                event_name,
-                exception,
-            ):
-                return
-        except Exception as error:
-            if _report_refusal(error):
-                return
-        more = {"exception": exception} if _HAS_EXCEPTIONS or exception is not None else {}
-        try:
-            original(
-                self,
-                record,
-                timestamp=timestamp,
-                observed_timestamp=observed_timestamp,
-                context=context,
-                severity_number=severity_number,
-                severity_text=severity_text,
-                body=body,
-                attributes=attributes,
-                event_name=event_name,
-                **more,
-            )
-        except Exception as error:
-            if inert:
-                raise
-            refuse("Logger.emit", error)
-
-    return patching(original, emit, switch)
-
-
-def _report_refusal(error: Exception) -> bool:
-    """Report the error; return whether it is the record's, which stock's method cannot emit either."""
-    if faults.ours(error):
-        faults.report("Logger.emit", error)
-        return False
-    refuse("Logger.emit", error)
-    return True
-
-
 def try_emit(
-    logger: Any,
+    plan: LogPlan,
     timestamp: int | None,
     observed: int | None,
     context: Context | None,
@@ -304,93 +250,53 @@ def try_emit(
     exception: BaseException | None,
 ) -> bool:
     """Emit a record of these parts; False if stock's method must do it."""
-    plan = plan_of(logger)
-    if not try_open(plan) or (attributes is not None and type(attributes) is not dict):
+    if not try_open(plan):
         return False
+    kept = stored_attributes(plan, attributes, exception)
+    if kept is LEFT:
+        return False
+    found = span_context_in(context or None)
+    if found is None:
+        return False
+    if observed is None:
+        observed = read_clock(api_globals)
+    send(plan, found, context, timestamp, observed, number, text, body, kept, event_name, exception)
+    return True
+
+
+def stored_attributes(plan: LogPlan, attributes: Any, exception: BaseException | None) -> dict[str, object] | None:
+    """The attributes of a record as they are stored, or `LEFT`; None if there are none."""
+    if attributes is not None and type(attributes) is not dict:
+        return LEFT
     kept = None
     if attributes:
         kept = attributes.copy()
         state = is_clean(kept, plan.longest)
         room = plan.most if exception is None else plan.most - _OF_AN_EXCEPTION
         if state < 0 or len(kept) > room or (state == 0 and exception is not None):
-            return False
+            return LEFT
         if state == 0:
             kept = clean_attributes(kept, plan.longest)
     if exception is not None:
         first = _exception_attributes(plan, exception)
         if first is None:
-            return False
+            return LEFT
         if kept is not None:
             first.update(kept)
         kept = first
-    found = span_context_in(context or None)
-    if found is None:
-        return False
-    if observed is None:
-        observed = read_clock(_api_globals)
-    send(plan, found, context, timestamp, observed, number, text, body, kept, event_name, exception)
-    return True
+    return kept
 
 
 def _exception_attributes(plan: LogPlan, exception: BaseException) -> dict[str, object] | None:
     """The attributes of an exception; None if stock must make them."""
     is_cut = plan.longest != maxsize or plan.most < _OF_AN_EXCEPTION
-    if not _HAS_EXCEPTIONS or is_cut or not isinstance(exception, BaseException) or not is_standard():
+    if not HAS_EXCEPTIONS or is_cut or not isinstance(exception, BaseException) or not is_standard():
         return None
     kind = type(exception)
     module = kind.__module__
     return {
         "exception.type": f"{module}.{kind.__qualname__}" if module and module != "builtins" else kind.__qualname__,
         "exception.message": faults.text_of(exception),
-        "exception.stacktrace": snapshot(exception, ()),
+        # Only the encoder knows what to do with one that is not made yet.
+        "exception.stacktrace": stack_traces.text(exception) if plan.forwards else snapshot(exception, ()),
     }
-
-
-def bind_on_emit(original: Callable[..., object]) -> Callable[..., object]:
-    """Make the replacement for `BatchLogRecordProcessor.on_emit`, for records that other processors have seen."""
-    switch = Switch()
-
-    def on_emit(self: Any, log_record: Any) -> object:
-        try:
-            if not is_inert(switch) and _try_queue(self, log_record):
-                return None
-        except Exception as error:
-            faults.absorb("BatchLogRecordProcessor.on_emit", error)
-        return original(self, log_record)
-
-    return patching(original, on_emit, switch)
-
-
-def _try_queue(processor: Any, whole: Any) -> bool:
-    """Queue a copy of the record; False if stock's method must do it."""
-    batch = batch_of(processor)
-    if batch is None or type(whole) is not ReadWriteLogRecord or whole.resource is None:
-        return False
-    inner = whole.log_record
-    if type(inner) is not LogRecord:
-        return False
-    fields = inner.__dict__
-    attributes = fields["attributes"]
-    if type(attributes) is not BoundedAttributes or len(fields) != _FIELDS:
-        return False
-    record = new_instance(_record_class)  # type: ignore[arg-type, var-annotated]  # set before this is called
-    record.timestamp = fields["timestamp"]
-    record.observed_timestamp = fields["observed_timestamp"]
-    record.trace_id = fields["trace_id"]
-    record.span_id = fields["span_id"]
-    record.trace_flags = fields["trace_flags"]
-    record.severity_number = fields["severity_number"]
-    record.severity_text = fields["severity_text"]
-    record.body = copied(fields["body"])
-    record.attribute_store = None
-    # The very same one, as stock's copy has it.
-    record.bounded_attributes = attributes
-    record.context = None
-    record.event_name = fields["event_name"]
-    record.exception = get_item(fields, "exception")
-    record.resource = whole.resource
-    record.instrumentation_scope = whole.instrumentation_scope
-    record.limits = whole.limits
-    record.made = None if _COPIES else inner
-    enqueue(batch, record)
-    return True

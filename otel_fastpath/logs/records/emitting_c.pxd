@@ -8,17 +8,17 @@ from otel_fastpath.logs.records.record_c cimport RecordState
 from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
 
 cdef Py_ssize_t maxsize
-cdef dict _api_globals
+cdef dict api_globals
 cdef dict _attributes_globals
 cdef str PLAN
 cdef frozenset _ATOMS
 cdef tuple _METHODS
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
-cdef int _FIELDS
-cdef bint _HAS_EXCEPTIONS
+cdef bint HAS_EXCEPTIONS
 cdef bint _CLEANS_BY_KEY
-cdef bint _COPIES
+cdef bint COPIES
+cdef dict LEFT
 
 cdef class Backoff(Plan):
     cdef public int closed
@@ -28,9 +28,12 @@ cdef class LogPlan(Backoff):
     cdef public ProcessorQueue batch
     cdef public Facts facts
     cdef public dict fields
+    cdef public bint forwards
     cdef public bint is_quiet
     cdef public object limits
     cdef public Py_ssize_t longest
+    cdef public object max_count
+    cdef public object max_length
     cdef public object metrics
     cdef public Py_ssize_t most
     cdef public object record_class
@@ -42,6 +45,8 @@ cdef LogPlan plan_of(object logger)
 
 @cython.locals(batch=ProcessorQueue)
 cdef bint try_open(LogPlan plan) except -1
+
+cdef bint try_use(LogPlan plan) except -1
 
 cdef bint _look_for_methods(LogPlan plan) except -1
 
@@ -65,9 +70,9 @@ cdef send(
 @cython.locals(kept=dict)
 cdef dict clean_attributes(dict attributes, Py_ssize_t longest)
 
-@cython.locals(plan=LogPlan, kept=dict, first=dict, state=int, room=Py_ssize_t)
+@cython.locals(kept=dict)
 cdef bint try_emit(
-    object logger,
+    LogPlan plan,
     object timestamp,
     object observed,
     object context,
@@ -79,7 +84,7 @@ cdef bint try_emit(
     object exception,
 ) except -1
 
-cdef dict _exception_attributes(LogPlan plan, object exception)
+@cython.locals(kept=dict, first=dict, state=int, room=Py_ssize_t)
+cdef dict stored_attributes(LogPlan plan, object attributes, object exception)
 
-@cython.locals(batch=ProcessorQueue, fields=dict, record=RecordState)
-cdef bint _try_queue(object processor, object whole) except -1
+cdef dict _exception_attributes(LogPlan plan, object exception)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import address, get_item
-from otel_fastpath.logs.records.emitting import try_emit
+from otel_fastpath.logs.records.emitting import plan_of, try_emit
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import PlannedValues, PlanStore
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
@@ -93,7 +93,7 @@ def _try_emit(stock: StructlogPlan, processor: Any, logger: Any, method: Any, ev
     if moment is not None:
         moment = stock.names["_parse_structlog_timestamp"](moment)
     return try_emit(
-        sdk_logger,
+        plan_of(sdk_logger),
         moment,
         stock.names["time_ns"](),
         None,

@@ -129,7 +129,7 @@ class Given:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._logs = InMemoryLogRecordExporter()
-            loggers = LoggerProvider(shutdown_on_exit=False)
+            loggers = self.logged = LoggerProvider(shutdown_on_exit=False)
             loggers.add_log_record_processor(SimpleLogRecordProcessor(self._logs))
             self.logger = logging.getLogger("memory")
             self.logger.propagate = False

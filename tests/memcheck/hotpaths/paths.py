@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import baggage, trace
 from opentelemetry import context as context_api
+from opentelemetry._logs import LogRecord
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import metric_exporter, trace_exporter
@@ -304,6 +305,22 @@ def _queued(given: Given) -> None:
         given.fail(3)
     except LookupError:
         given.queueing.exception("it failed")
+
+
+@path("log records, given as a whole")
+def _given_records(given: Given) -> None:
+    with given.tracer.start_as_current_span("logged", links=[Link(REMOTE, {"a": 1}), Link(REMOTE)]) as span:
+        span.add_link(REMOTE, {"a": 1})
+        for provider in (given.queued, given.logged):
+            logger = provider.get_logger("memory")
+            logger.emit(LogRecord(body="given", attributes=ATTRIBUTES, trace_id=1, context=context_api.get_current()))
+            logger.emit(LogRecord(body=[1], attributes={"a": [1]}))
+            logger.emit(body="in parts", attributes=ATTRIBUTES)
+            try:
+                given.fail(3)
+            except LookupError as error:
+                logger.emit(LogRecord(body="failed", exception=error))
+                logger.emit(body="failed", exception=error)
 
 
 @path("log records with the ids of a span")

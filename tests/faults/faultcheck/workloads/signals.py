@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import baggage, propagate, trace
 from opentelemetry import context as context_api
+from opentelemetry._logs import LogRecord
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.metrics import Observation
 from opentelemetry.propagators.aws import AwsXRayPropagator
@@ -237,6 +238,20 @@ class Logs(Spans):
         host.step("in a span", self._in_span)
         host.step("emitted", lambda: self.emit(body="emitted", attributes={"a": 1}))
         host.step("emitted with an exception", self._emitted, host)
+        host.step("given", self._given, None)
+        host.step("given with an exception", self._given, host)
+        host.step("loggers by name", self._by_name)
+
+    def _given(self, host: Host | None) -> Any:
+        error = None if host is None else host.error()
+        record = LogRecord(body="given", attributes={"a": 1}, exception=error)
+        self.emit(record)
+        return record.attributes
+
+    def _by_name(self) -> Any:
+        found = [self.telemetry.logger_provider.get_logger("by name") for _ in range(3)]
+        found[0].emit(body="by name")
+        return len(set(map(id, found)))
 
     def _exception(self, host: Host) -> None:
         try:

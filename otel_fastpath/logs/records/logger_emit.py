@@ -1,0 +1,134 @@
+"""`Logger.emit`: the way of a record, by its parts or as a whole. Plain Python; compiled as `logger_emit_c`.
+
+Errors of this code are reported, and stock's method runs instead, unless the record is in the queue already. What the
+processors of the application raise is theirs, as with stock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from otel_fastpath.logs.records.emitting import HAS_EXCEPTIONS, plan_of, try_emit
+from otel_fastpath.logs.records.queueing import try_emit_given
+from otel_fastpath.logs.records.stock_records import given_record, made_record
+from otel_fastpath.logs.refused import refuse
+from otel_fastpath.patching import faults
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from opentelemetry.context import Context
+
+
+def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
+    """Make the replacement for `Logger.emit`. It raises nothing: what is wrong with a record is logged once."""
+    switch = Switch()
+
+    def emit(
+        self: Any,
+        record: Any = None,
+        *,
+        timestamp: int | None = None,
+        observed_timestamp: int | None = None,
+        context: Context | None = None,
+        severity_number: Any = None,
+        severity_text: str | None = None,
+        body: Any = None,
+        attributes: Any = None,
+        event_name: str | None = None,
+        exception: BaseException | None = None,
+    ) -> None:
+        try:
+            done = (
+                None
+                if (inert := is_inert(switch))
+                else _try_emit(
+                    self,
+                    record,
+                    timestamp,
+                    observed_timestamp,
+                    context,
+                    severity_number,
+                    severity_text,
+                    body,
+                    attributes,
+                    event_name,
+                    exception,
+                )
+            )
+        except Exception as error:
+            done = _report(error)
+        if done is True:
+            return
+        try:
+            if done is not None:
+                _forward(self, done)
+                return
+            original(
+                self,
+                record,
+                timestamp=timestamp,
+                observed_timestamp=observed_timestamp,
+                context=context,
+                severity_number=severity_number,
+                severity_text=severity_text,
+                body=body,
+                attributes=attributes,
+                event_name=event_name,
+                **({"exception": exception} if HAS_EXCEPTIONS or exception is not None else {}),
+            )
+        except Exception as error:
+            if inert:
+                raise
+            refuse("Logger.emit", error)
+
+    return patching(original, emit, switch)
+
+
+def _report(error: Exception) -> object:
+    """Report the error; return True if it is the record's, which stock's method cannot emit either, else None."""
+    if faults.ours(error):
+        faults.report("Logger.emit", error)
+        return None
+    refuse("Logger.emit", error)
+    return True
+
+
+def _try_emit(
+    logger: Any,
+    given: Any,
+    timestamp: int | None,
+    observed: int | None,
+    context: Context | None,
+    number: Any,
+    text: str | None,
+    body: Any,
+    attributes: Any,
+    event_name: str | None,
+    exception: BaseException | None,
+) -> object:
+    """Emit a given record, or one of these parts.
+
+    Returns:
+        True if it is done; what the processors are to get; None if stock's method must do it.
+    """
+    plan = plan_of(logger)
+    if given is not None:
+        if plan.forwards:
+            return given_record(plan, given)
+        return True if try_emit_given(plan, given) else None
+    if plan.forwards:
+        return made_record(plan, timestamp, observed, context, number, text, body, attributes, event_name, exception)
+    if try_emit(plan, timestamp, observed, context, number, text, body, attributes, event_name, exception):
+        return True
+    return None
+
+
+def _forward(logger: Any, whole: Any) -> None:
+    """What `Logger.emit` does with a record that is complete."""
+    metrics = getattr(logger, "_logger_metrics", None)
+    if metrics is not None:
+        metrics.emit_log()
+    logger._multi_log_record_processor.on_emit(whole)
