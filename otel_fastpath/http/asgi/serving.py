@@ -118,7 +118,7 @@ class MiddlewarePlan(ApplicationMetrics):
             shape = ScopeShape(self, _decodable(scope, found), user_agent)
             if len(host or "") + len(scope.get("method") or "") <= _LONGEST:
                 keep(self._shapes, key, shape, _MOST)
-        return shape if shape.try_use else None
+        return shape if shape.is_usable else None
 
     def _shape_of_one(self, scope: Any, user_agent: str | None) -> ScopeShape | None:
         """The kind of this request only; None if the function that collects the attributes raises an exception."""

@@ -42,10 +42,10 @@ class ScopeShape:
 
     Attributes:
         labels: The attributes of its metrics, and the counter of its requests in progress.
-        try_use: Whether `attributes` returns what stock's `collect_request_attributes` does.
+        is_usable: Whether `attributes` returns what stock's `collect_request_attributes` does.
     """
 
-    __slots__ = ("_has_new", "_has_old", "_is_of_one", "_prefix", "_template", "labels", "try_use")
+    __slots__ = ("_has_new", "_has_old", "_is_of_one", "_prefix", "_template", "is_usable", "labels")
 
     def __init__(
         self, metrics: ApplicationMetrics, scope: Mapping[str, Any], user_agent: str | None, is_of_one: bool = False
@@ -53,14 +53,14 @@ class ScopeShape:
         self._has_old, self._has_new = metrics.has_old, metrics.has_new
         self._template: dict[str, Any] = collect_attributes(asgi.collect_request_attributes, scope, metrics.mode)
         self.labels = metrics.labels(self._template)
-        self._is_of_one = self.try_use = is_of_one
+        self._is_of_one = self.is_usable = is_of_one
         if is_of_one:
             self._prefix = ""
             return
         _, _, self._prefix = asgi.get_host_port_url_tuple({**scope, "path": ""})
         expected = list(self._template.items())
         filled = self.attributes(scope, user_agent, redacts=False)
-        self.try_use = list(filled.items()) == expected
+        self.is_usable = list(filled.items()) == expected
         # Per-request values are blanked; only their order is kept, because a client could send megabytes.
         self._template.update({name: "" for name in _OF_A_REQUEST if name in self._template})
 

@@ -16,7 +16,7 @@ cdef class ScopeShape:
     cdef bint _is_of_one
     cdef str _prefix
     cdef dict _template
-    cdef readonly bint try_use
+    cdef readonly bint is_usable
     cdef readonly RequestLabels labels
     @cython.locals(made=dict)
     cpdef dict attributes(self, dict scope, object user_agent, bint redacts=*)
