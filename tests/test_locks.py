@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dis
+import itertools
 import os
+import sys
 import threading
+from pathlib import Path
+from types import CodeType
 
 import pytest
 
+import otel_fastpath
 from otel_fastpath import locks
+
+PACKAGE = Path(otel_fastpath.__file__).parent
+# Commands, which hold no locks.
+COMMANDS = {PACKAGE / "__main__.py", PACKAGE / "tools"}
 
 
 def test_a_lock_that_another_thread_of_this_process_holds_stays_locked():
@@ -64,3 +74,48 @@ def test_a_lock_that_a_thread_of_the_parent_holds_is_released_in_a_child():
     thread.join()
 
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+def codes_in(code):
+    """The code of a module and of all its functions."""
+    yield code
+    for each in code.co_consts:
+        if type(each) is CodeType:
+            yield from codes_in(each)
+
+
+def unguarded_jumps(code):
+    """The lines at which a signal handler that raises leaves a `with` block whose manager is not told."""
+    instructions, entries = list(dis.get_instructions(code)), dis.Bytecode(code).exception_entries
+    leaving = {
+        first.offset for first, second in itertools.pairwise(instructions) if second.opname == "WITH_EXCEPT_START"
+    }
+
+    def handlers_of(offset):
+        found = set()
+        while offset is not None and offset not in found:
+            found.add(offset)
+            offset = next((each.target for each in entries if each.start <= offset < each.end), None)
+        return found & leaving
+
+    line = code.co_firstlineno
+    for each in instructions:
+        line = (each.positions and each.positions.lineno) or line
+        if each.opname == "JUMP_BACKWARD" and handlers_of(each.argval) - handlers_of(each.offset):
+            yield line
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="loops are compiled otherwise")
+def test_no_signal_leaves_a_lock_locked():
+    """CPython's compiler leaves out the handler of a `with` block where a loop in it ends with an `if` that is false.
+
+    Signal handlers run at such a jump; if one raises, a lock would stay locked for ever.
+    """
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in PACKAGE.rglob("*.py")
+        if not COMMANDS & {path, *path.parents}
+        for code in codes_in(compile(path.read_text(encoding="utf-8"), path, "exec"))
+        for line in unguarded_jumps(code)
+    ]
+    assert found == []

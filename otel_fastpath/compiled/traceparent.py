@@ -22,7 +22,8 @@ def read_traceparent(header: str) -> tuple[int, int, int] | None:
     try:
         # `fromhex` allows spaces between octets. With 26 octets in 55 characters, there are no other spaces.
         version, high, low, span_id, flags = _unpack(_fromhex(header.replace("-", " ")))
-    except (ValueError, struct.error):
+    except (ValueError, struct.error) as error:
+        _raise_others(error)
         return None
     if not span_id or version or not (high or low):
         return None
@@ -47,7 +48,8 @@ def read_hexadecimal(text: str) -> int | None:
         return None
     try:
         return int(text, 16)
-    except ValueError:
+    except ValueError as error:
+        _raise_others(error)
         return None
 
 
@@ -57,3 +59,9 @@ def write_hexadecimal(number: int, digits: int) -> str:
         return number.to_bytes(digits >> 1, "big").hex()
     except OverflowError:
         return f"{number:0{digits}x}"
+
+
+def _raise_others(error: Exception) -> None:
+    """Raise the exception again if a signal handler raised it, or another thread, instead of the function called."""
+    if error.__traceback__ is None or error.__traceback__.tb_next is not None or not error.args:
+        raise error

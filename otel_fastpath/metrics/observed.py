@@ -8,6 +8,7 @@ from opentelemetry.metrics import CallbackOptions
 from opentelemetry.sdk.metrics._internal import instrument as _instruments
 from opentelemetry.sdk.metrics._internal import measurement_consumer as _consumers
 from opentelemetry.sdk.metrics._internal.exceptions import MetricsTimeoutError
+from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricReaderStorage
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import has_own, own_methods
@@ -44,7 +45,7 @@ class ObservableCollector:
         self._series = store(OBSERVED)
 
     def forget(self) -> None:
-        """Remove the recorders from all instruments."""
+        """Remove the recorders from all storages."""
         self._series.forget()
 
     def collect(self, consumer: Any, reader: Any, timeout_millis: float) -> Any:
@@ -80,17 +81,18 @@ class ObservableCollector:
 
     def _recorder(self, consumer: Any, instrument: Any, storage: Any) -> Any:
         """The recorder of the instrument's series in this storage; None if stock records."""
+        # Kept on the storage, so that nothing stays of a reader that is removed.
+        if type(storage) is not MetricReaderStorage:
+            return None
         try:
-            series = vars(instrument).get(OBSERVED)
-            if series is None or series.owner != id(instrument):
+            series = vars(storage).get(OBSERVED)
+            if series is None or series.owner != id(storage):
                 series = self._make_series()
                 series.recorders = {}
-                self._series.keep(series, instrument)
-            recorder = series.recorders.get(id(storage))
-            if recorder is None or recorder.storages[None] is not storage or recorder.sights is None:
-                kept = set(map(id, consumer._reader_storages.values()))
-                series.recorders = {each: held for each, held in series.recorders.items() if each in kept}
-                recorder = series.recorders[id(storage)] = self._make_recorder(instrument, consumer, storage)
+                self._series.keep(series, storage)
+            recorder = series.recorders.get(id(instrument))
+            if recorder is None or recorder.sights is None:
+                recorder = series.recorders[id(instrument)] = self._make_recorder(instrument, consumer, storage)
         except Exception as error:
             faults.absorb("metrics collection", error)
             return None

@@ -124,8 +124,8 @@ class _CallbackFinder:
     def add(self, calls: Calls, names: Sequence[str], call: Callable[[str], None]) -> None:
         with self._lock:
             for name in names:
-                if call not in (others := calls.get(name, ())):
-                    calls[name] = (*others, call)
+                others = calls.get(name, ())
+                calls[name] = others if call in others else (*others, call)
             if not any(finder is self for finder in sys.meta_path):
                 sys.meta_path.insert(0, self)
 
@@ -157,8 +157,7 @@ class _CallbackFinder:
         with self._lock:
             for name in names:
                 others = tuple(each for each in calls.pop(name, ()) if each != call)
-                if others:
-                    calls[name] = others
+                calls.update({name: others} if others else {})
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         is_watched = name in self.after or name in self.before or name.partition(".")[0] in self.below

@@ -61,7 +61,10 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
                 and not (getattr(provider, disabled, True) or getattr(provider, shut_down, True))
             ):
                 plan, made = getattr(provider, PLAN, None), getattr(provider, held, None)
-                if plan is not None and plan.made is made:
+                # One that was emptied makes all anew.
+                if plan is not None and (plan.made is not made or not made):
+                    plan = None
+                if plan is not None:
                     found = plan.known.get((name, version, schema_url))
                     if found is not None:
                         return found
@@ -72,7 +75,7 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
         # Stock logs an error about an empty name each time.
         if type(made) is dict and name and type(found) is kind:
             try:
-                if plan is None or plan.made is not made:
+                if plan is None:
                     plan = PLANS.keep(NamedPlan(made), provider)
                 plan.known[name, version, schema_url] = found
             except Exception as error:

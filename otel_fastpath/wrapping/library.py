@@ -353,8 +353,12 @@ class Wrapper:
 
     def _ends(self, rival: Rival, instrumentor: Any) -> bool:
         """Handle a rival's `uninstrument` call; return whether our wrapper had replaced it."""
+
+        def stays(taken: _TakenOver) -> bool:
+            return taken.rival is not rival or taken.instrumentor is not instrumentor
+
         with self._lock:
-            left = [each for each in self._taken if each.rival is not rival or each.instrumentor is not instrumentor]
+            left = list(filter(stays, self._taken))
             was_taken = len(left) < len(self._taken)
             self._taken = left
         if was_taken:

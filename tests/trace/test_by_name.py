@@ -132,10 +132,14 @@ def test_a_meter_provider_that_is_shut_down(instrumented):  # noqa: ARG001  # se
     assert type(provider.get_meter("again")) is NoOpMeter
 
 
-def test_a_provider_with_another_dict(provider, kind, get):
-    """As tests of applications do that start anew."""
+@pytest.mark.parametrize("is_emptied", [False, True], ids=["another dict", "emptied"])
+def test_a_provider_that_starts_anew(provider, kind, get, is_emptied):
+    """As tests of applications do."""
     first = get(provider, "again")
-    setattr(provider, f"_{kind}s", {})
+    if is_emptied:
+        getattr(provider, f"_{kind}s").clear()
+    else:
+        setattr(provider, f"_{kind}s", {})
 
     second = get(provider, "again")
     assert second is not first

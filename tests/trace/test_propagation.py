@@ -18,6 +18,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan, SpanContext, TraceFlags, TraceState
 
 from otel_fastpath import compiled as cores
+from otel_fastpath.compiled import traceparent
 
 HEADER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 STOCK = TraceContextTextMapPropagator()
@@ -282,3 +283,19 @@ def test_a_request_without_a_header_does_not_need_stock(fast, getter):
     assert fast.extract({"other": "header"}, context, getter) is context
     assert seen(fast.extract({"other": "header"}, None, getter)) == seen(STOCK.extract({}))
     assert fast.stock == 0
+
+
+@pytest.mark.parametrize(("read", "called"), [("read_traceparent", "_fromhex"), ("read_hexadecimal", "int")])
+def test_a_time_limit_while_a_number_is_read(monkeypatch, read, called):
+    """It may be a ValueError, too, and is the application's. The compiled core calls nothing there."""
+
+    def limited(*_given):
+        raise ValueError("time limit")
+
+    text = {"read_traceparent": HEADER, "read_hexadecimal": "0a"}[read]
+    monkeypatch.setattr(traceparent, called, limited, raising=False)
+    with pytest.raises(ValueError, match="time limit"):
+        getattr(traceparent, read)(text)
+    monkeypatch.undo()
+    assert getattr(traceparent, read)(text) is not None
+    assert getattr(traceparent, read)(text.replace("0a", "zz")) is None

@@ -7,6 +7,7 @@ import inspect
 import pickle
 
 import pytest
+from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.context import attach, detach
 from opentelemetry.context.context import Context
@@ -82,6 +83,43 @@ def test_a_wrapped_replacement_goes_inert_and_comes_back(instrumented, core, mon
     assert stocks is not ours
     assert stocks.__module__.startswith("opentelemetry.")
     assert len(calls) == 3
+
+
+CALLED = (
+    (trace.NoOpTracer, "start_as_current_span"),
+    (trace.NoOpTracer, "start_span"),
+    (trace, "use_span"),
+    (context_api, "set_value"),
+)
+
+
+@pytest.mark.parametrize("is_proxy", [False, True], ids=["no-op", "proxy"])
+@pytest.mark.parametrize(("owner", "name"), CALLED, ids=[f"{owner.__name__}.{name}" for owner, name in CALLED])
+def test_a_tracer_that_records_nothing_calls_what_is_replaced(instrumented, monkeypatch, owner, name, is_proxy):
+    """As often as with stock: the functions of the API may be somebody's."""
+
+    def called():
+        tracer = trace.ProxyTracer("proxy") if is_proxy else trace.NoOpTracer()
+        calls = []
+        with monkeypatch.context() as patching:
+            patching.setattr(owner, name, around(vars(owner)[name], calls))
+            with tracer.start_as_current_span("made"):
+                pass
+        return len(calls)
+
+    ours = called()
+    instrumented.uninstrument()
+    assert ours == called() == 1
+
+
+def test_a_start_span_of_one_no_op_tracer(instrumented):
+    """It is the object's own."""
+    del instrumented
+    theirs = trace.NonRecordingSpan(trace.INVALID_SPAN_CONTEXT)
+    tracer = trace.NoOpTracer()
+    tracer.start_span = lambda *_given, **_named: theirs
+    with tracer.start_as_current_span("made") as span:
+        assert span is theirs
 
 
 def test_one_process_has_a_switch_for_each_function(instrumented, core, monkeypatch):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from opentelemetry import baggage, propagate, trace
+from opentelemetry import context as context_api
 from opentelemetry.baggage import propagation
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context
@@ -34,14 +35,22 @@ KINDS = (
     jaeger.JaegerPropagator,
     AwsXRayPropagator,
 )
+NONE = TraceFlags(0)
+SPAN = NonRecordingSpan(SpanContext(5, 6, is_remote=False))
+CURRENT = Context({trace.propagation._SPAN_KEY: SPAN, "theirs": 1})
 # As tests replace the API in a module.
 THEIRS = SimpleNamespace(
-    **{**vars(trace), "get_current_span": lambda context=None: trace.INVALID_SPAN if context else 0}
+    **{**vars(trace), "get_current_span": lambda context=None: trace.INVALID_SPAN if context else SPAN}
 )
 # Functions and values of stock that are read at each call; a replacement changes what is read or written.
 REPLACED = [
-    (trace, "get_current_span", lambda context=None: trace.INVALID_SPAN if context else None),
+    (trace, "get_current_span", lambda context=None: trace.INVALID_SPAN if context else SPAN),
     (trace, "set_span_in_context", lambda _span, context=None: Context({**(context or {}), "theirs": 1})),
+    (trace.propagation, "get_value", lambda _key, context=None: trace.INVALID_SPAN if context else SPAN),
+    (trace.propagation, "set_value", lambda _key, _value, context=None: Context({**(context or {}), "theirs": 1})),
+    (context_api, "get_current", lambda: CURRENT),
+    (context_api._RUNTIME_CONTEXT, "get_current", lambda: CURRENT),
+    (SpanContext, "__new__", lambda kind, *_given, **_named: tuple.__new__(kind, (1, 2, True, NONE, None, True))),
     (tracecontext, "format_trace_id", lambda _number: "f" * 32),
     (tracecontext, "format_span_id", lambda _number: "f" * 16),
     (baggage, "_BAGGAGE_KEY", "theirs"),
@@ -55,6 +64,8 @@ REPLACED = [
     (propagation, "quote_plus", lambda text: f"<{text}>"),
     (propagation, "unquote_plus", lambda text: f"<{text}>"),
     (baggage, "_is_valid_value", lambda value: value != "me"),
+    (baggage, "get_value", lambda _key, context=None: {"theirs": context is None}),
+    (baggage, "_get_baggage_value", lambda context=None: {"theirs": context is None}),
     (W3CBaggagePropagator, "_MAX_PAIRS", 1),
     (W3CBaggagePropagator, "_MAX_PAIR_LENGTH", 8),
     (W3CBaggagePropagator, "_MAX_HEADER_LENGTH", 20),
@@ -82,6 +93,11 @@ REPLACED = [
 ]
 
 
+def shown_as(replaced):
+    """The name of a test."""
+    return f"{getattr(replaced[0], '__name__', 'runtime')}.{replaced[1]}"
+
+
 @pytest.fixture
 def libraries():
     """No library is wrapped: that takes longer than these tests."""
@@ -93,13 +109,15 @@ def written_and_read():
     own = SpanContext(0x0AF7651916CD43DD8448EB211C80319C, 0xB7AD, is_remote=False, trace_flags=TraceFlags(1))
     context = {trace.propagation._SPAN_KEY: NonRecordingSpan(own)}
     context = Context({**context, baggage._BAGGAGE_KEY: {"user": "me", "tenant": "acme corp"}})
+    without_baggage = Context({**context, baggage._BAGGAGE_KEY: None})
     default = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()])
     found = []
     for propagator in (default, *(kind() for kind in KINDS)):
-        carrier = {}
-        propagator.inject(carrier, context)
+        carriers = {}, {}, {}
+        for carrier, of in zip(carriers, (context, None, without_baggage), strict=True):
+            propagator.inject(carrier, of)
         read = propagator.extract(HEADERS)
-        found.append((carrier, {key: _shown(value) for key, value in read.items()}))
+        found.append((carriers, {key: _shown(value) for key, value in read.items()}))
     return found
 
 
@@ -107,7 +125,7 @@ def _shown(value):
     return value._context if isinstance(value, NonRecordingSpan) else value
 
 
-@pytest.mark.parametrize("replaced", REPLACED, ids=lambda each: f"{each[0].__name__}.{each[1]}")
+@pytest.mark.parametrize("replaced", REPLACED, ids=shown_as)
 def test_what_is_replaced(instrumented, monkeypatch, replaced, no_faults):
     """After it was used, and until it is given back; and again."""
     instrumented.uninstrument()
@@ -126,7 +144,7 @@ def test_what_is_replaced(instrumented, monkeypatch, replaced, no_faults):
     assert no_faults.counts() == {}
 
 
-@pytest.mark.parametrize("replaced", REPLACED, ids=lambda each: f"{each[0].__name__}.{each[1]}")
+@pytest.mark.parametrize("replaced", REPLACED, ids=shown_as)
 def test_what_was_replaced_before(instrumentor, core, monkeypatch, replaced, no_faults):
     """Other code was there first: it is called, or the patch is not applied."""
     usual = written_and_read()

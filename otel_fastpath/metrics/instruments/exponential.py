@@ -177,9 +177,10 @@ def _add_locked(cell: kinds.SeriesCell, amount: float, number: float, index: int
             return LEFT
         if state[name] is None:
             state[name] = buckets
-        for missing in (_POSITIVE, _NEGATIVE):
-            if state[missing] is None:
-                state[missing] = _new_buckets()
+        if state[_POSITIVE] is None:
+            state[_POSITIVE] = _new_buckets()
+        if state[_NEGATIVE] is None:
+            state[_NEGATIVE] = _new_buckets()
         state["_sum"] = total
         _count(cell, amount)
         if number:

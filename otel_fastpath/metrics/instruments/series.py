@@ -162,10 +162,10 @@ class Recorder(Plan):
 
 
 class ObservedSeries(Plan):
-    """The recorders of an observable instrument; stored on it.
+    """The recorders of observable instruments for one reader; stored on its storage.
 
     Attributes:
-        recorders: The address of a reader's storage -> the recorder of its series.
+        recorders: The address of an instrument -> the recorder of its series.
     """
 
     __slots__ = ("recorders",)

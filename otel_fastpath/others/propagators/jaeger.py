@@ -20,7 +20,7 @@ from otel_fastpath.compiled.traceparent import read_hexadecimal, write_hexadecim
 from otel_fastpath.others.propagators.stock_jaeger import EXTRACTING, INJECTING
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.context.current_context import current
+from otel_fastpath.trace.context.context_functions import known_context
 from otel_fastpath.trace.propagation.carriers import put
 from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.trace_context import valid_context, with_remote
@@ -124,7 +124,7 @@ def _of(header: Any, context: Context | None) -> Context | None:
 def _written(propagator: Any, context: Context | None) -> str | None:
     """What is written of a context, perhaps nothing; None: stock's propagator decides."""
     try:
-        where = current() if context is None else context
+        where = known_context(None) if context is None else context
         if type(where) is not Context or not (_injecting.hold() or INJECTING.holds_again(_injecting)):
             return None
         span: Any = where.get(_SPAN_KEY)

@@ -8,12 +8,10 @@ from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
     OWN_CONTEXT,
-    READING_SPAN,
+    READING_SPANS,
     SETTING,
-    SETTING_SPAN,
-    SPANS,
+    SETTING_SPANS,
     StockPropagator,
-    sources_in,
     trace_in,
 )
 from otel_fastpath.trace.stock_sources import sources
@@ -31,7 +29,5 @@ READING: Final = (
 )
 NAME: Final = "X-Amzn-Trace-Id"
 _VALUES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME, **trace_in(MODULE)}
-EXTRACTING: Final = StockPropagator(
-    KNOWN.sources(*READING) | sources(GETTING) | sources_in(SPANS, SETTING_SPAN), _VALUES
-)
-INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | sources_in(SPANS, READING_SPAN), _VALUES)
+EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | SETTING_SPANS, _VALUES)
+INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | READING_SPANS, _VALUES)

@@ -8,10 +8,9 @@ from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
     OWN_CONTEXT,
-    READING_SPAN,
+    READING_SPANS,
     SETTING,
-    SETTING_SPAN,
-    SPANS,
+    SETTING_SPANS,
     WRITING_IDS,
     StockPropagator,
     sources_in,
@@ -21,9 +20,7 @@ from otel_fastpath.trace.stock_sources import sources
 
 MODULE: Final = "opentelemetry.propagators.b3"
 FIRST: Final = f"{MODULE}:_extract_first_element"
-EXTRACTING: Final = StockPropagator(
-    KNOWN.sources(FIRST) | sources(GETTING) | sources_in(SPANS, SETTING_SPAN), trace_in(MODULE)
-)
+EXTRACTING: Final = StockPropagator(KNOWN.sources(FIRST) | sources(GETTING) | SETTING_SPANS, trace_in(MODULE))
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | sources_in(SPANS, READING_SPAN) | sources_in(MODULE, *WRITING_IDS), trace_in(MODULE)
+    sources(SETTING, OWN_CONTEXT) | READING_SPANS | sources_in(MODULE, *WRITING_IDS), trace_in(MODULE)
 )

@@ -10,10 +10,10 @@ from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
     OWN_CONTEXT,
-    READING_SPAN,
+    READING_ENTRIES,
+    READING_SPANS,
     SETTING,
-    SETTING_SPAN,
-    SPANS,
+    SETTING_SPANS,
     USING_BAGGAGE,
     WRITING_IDS,
     StockPropagator,
@@ -33,13 +33,12 @@ KEYS: Final = "opentelemetry.propagators.textmap:DefaultGetter.keys"
 RECORDING: Final = "opentelemetry.trace.span:NonRecordingSpan.is_recording"
 WRITING: Final = f"{MODULE}:_format_uber_trace_id"
 ALL_BAGGAGE: Final = "opentelemetry.baggage:get_all"
-EXTRACTING: Final = StockPropagator(
-    KNOWN.sources(*READING, KEYS) | sources(GETTING) | sources_in(SPANS, SETTING_SPAN), trace_in(MODULE)
-)
+EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING, KEYS) | sources(GETTING) | SETTING_SPANS, trace_in(MODULE))
 INJECTING: Final = StockPropagator(
     KNOWN.sources(WRITING, RECORDING)
     | sources(SETTING, OWN_CONTEXT, ALL_BAGGAGE)
-    | sources_in(SPANS, READING_SPAN)
+    | READING_ENTRIES
+    | READING_SPANS
     | sources_in(MODULE, *WRITING_IDS),
     {**trace_in(MODULE), **USING_BAGGAGE, f"{MODULE}:baggage": baggage},
 )

@@ -55,20 +55,28 @@ _READING = (
     (_context_api, "get_current", as_defined(_context_api, "get_current")),
     (ContextVarsRuntimeContext, "get_current", as_defined(ContextVarsRuntimeContext, "get_current")),
 )
-_ATTACHING = (*_READING, *_method("attach"), (_context_api, "attach", as_defined(_context_api, "attach")))
+_ATTACHING = (
+    *_READING,
+    *_method("attach"),
+    *((_context_api, name, as_defined(_context_api, name)) for name in ("attach", "set_value")),
+)
 _DETACHING = (*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach")))
 _reading = Facts(_READING)
 # While these hold, the API's value of a key is that in the context that `_variable` has.
 READING_VALUE = [*_READING, (_context_api, "get_value", as_defined(_context_api, "get_value"))]
 # While these hold, the current span is `current_value(_variable, _SPAN_KEY)`.
-READING_SPAN = [*_READING, (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span"))]
+READING_SPAN = [
+    *_READING,
+    (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span")),
+    (_propagation, "get_value", as_defined(_context_api, "get_value")),
+]
 # What the API's own functions rest on, each for itself.
 GETTING_CURRENT = [*_READING, (_runtime, "get_current", ABSENT)]
 ATTACHING_CONTEXT = [_READING[0], *_method("attach")]
 DETACHING_CONTEXT = [_READING[0], *_method("detach")]
 _reading_span = Facts(READING_SPAN)
 _attaching = Facts(_ATTACHING)
-_setting = Facts([*_ATTACHING, *_DETACHING, (_context_api, "set_value", as_defined(_context_api, "set_value"))])
+_setting = Facts([*_ATTACHING, *_DETACHING])
 _detaching = Facts(_DETACHING)
 
 
@@ -107,7 +115,7 @@ def attach(span: Span) -> _Token:
 
 def attach_as_stock(span: Span) -> _Token:
     """Make a span the current one through the API."""
-    return (_context_api.attach(Context({**_context_api.get_current(), _SPAN_KEY: span})),)
+    return (_context_api.attach(_context_api.set_value(_SPAN_KEY, span)),)
 
 
 def attach_value(key: str, value: object) -> _Token | None:

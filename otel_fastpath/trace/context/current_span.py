@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opentelemetry import trace as _trace_api
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import NoOpTracer, SpanKind
 from opentelemetry.trace.span import INVALID_SPAN, NonRecordingSpan
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import drop_finalizer
+from otel_fastpath.compiled.helpers import drop_finalizer, has_no_fields
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.stock import UNKNOWN, as_defined
 from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
 from otel_fastpath.trace.context.scope import (
     OpenScope,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from opentelemetry.context import Context
-    from opentelemetry.trace import Link, NoOpTracer, ProxyTracer, Span
+    from opentelemetry.trace import Link, ProxyTracer, Span
     from opentelemetry.util import types
 
     from otel_fastpath.trace.stack_traces import Frame
@@ -60,6 +60,9 @@ _WITHOUT_EFFECT = frozenset(
 
 # The replacement for `use_span`, to see whether other code has replaced it since.
 _using = Facts([(_trace_api, "use_span", as_defined(_trace_api, "use_span"))])
+# Likewise what `NoOpTracer.start_as_current_span` calls, and that method with it.
+_no_op = Facts(UNKNOWN)
+_below_proxy = Facts(UNKNOWN)
 
 
 def is_known_use_span(stock: object) -> bool:
@@ -91,13 +94,11 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
     return replacement
 
 
-def bind_no_op(
-    original: Callable[..., object], tracer_class: type[NoOpTracer], instead: Callable[..., Span]
-) -> Callable[..., object]:
+def bind_no_op(original: Callable[..., object], instead: Callable[..., Span]) -> Callable[..., object]:
     """Make the replacement for `NoOpTracer.start_as_current_span`; `instead` starts the spans of its subclasses."""
     switch = Switch()
     # A span that records nothing records no stack trace either: no frames.
-    own = ScopeKind(tracer_class.start_span, ())
+    own = ScopeKind(NoOpTracer.start_span, ())
     others = ScopeKind(instead, ())
 
     def start_as_current_span(
@@ -114,14 +115,21 @@ def bind_no_op(
     ) -> object:
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
-            if not is_inert(switch):
-                manner = own if type(self) is tracer_class else others
+            if not is_inert(switch) and _no_op.hold():
+                manner = own if type(self) is NoOpTracer and has_no_fields(self) else others
                 return fill(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("NoOpTracer.start_as_current_span", error)
         return original(*start, end_on_exit)
 
-    return patching(original, start_as_current_span, switch)
+    replacement = patching(original, start_as_current_span, switch)
+    called = [
+        (NoOpTracer, "start_span", as_defined(NoOpTracer, "start_span")),
+        (_trace_api, "use_span", _trace_globals["use_span"]),
+    ]
+    _no_op.renew(called)
+    _below_proxy.renew([*called, (NoOpTracer, "start_as_current_span", replacement)])
+    return replacement
 
 
 class ProxyScope:
@@ -173,7 +181,7 @@ class ProxyScope:
             or (self._kwargs and not self._kwargs.keys() <= _WITHOUT_EFFECT)
         ):
             return None
-        if self._tracer._real_tracer is not None:
+        if self._tracer._real_tracer is not None or not _below_proxy.hold():
             return None
         span = span_in(None)
         if span is None:

@@ -4,6 +4,8 @@ from otel_fastpath.compiled.facts_c cimport Facts
 cdef dict _trace_globals
 cdef frozenset _WITHOUT_EFFECT
 cdef Facts _using
+cdef Facts _no_op
+cdef Facts _below_proxy
 
 cdef bint is_known_use_span(object stock) except -1
 

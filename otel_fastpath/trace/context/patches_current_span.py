@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
 _MODULE: Final = "opentelemetry.trace"
 
 
-def _make_use_span(original: Any, _settings: Config) -> Any:
+@functools.cache
+def _once(bind: Callable[..., Any], original: Any) -> Any:
+    """The same replacement whenever it is applied: that of a no-op tracer's method rests on it."""
     from opentelemetry.trace import INVALID_SPAN  # noqa: PLC0415  # only where it is being patched
 
-    return hot.trace_context_current_span.bind_use_span(original, (frame_at_yield(original, INVALID_SPAN),))
+    return bind(original, (frame_at_yield(original, INVALID_SPAN),))
+
+
+def _make_use_span(original: Any, _settings: Config) -> Any:
+    return _once(hot.trace_context_current_span.bind_use_span, original)
 
 
 def _make_no_op(original: Any, _settings: Config) -> Any:
-    from opentelemetry.trace import NoOpTracer  # noqa: PLC0415  # only where it is being patched
-
-    return hot.trace_context_current_span.bind_no_op(original, NoOpTracer, start_by_keyword)
+    return hot.trace_context_current_span.bind_no_op(original, start_by_keyword)
 
 
 def _make_proxy(original: Any, _settings: Config) -> Any:
@@ -42,7 +47,7 @@ def _patch(name: str, target: str, why: str, make: Callable[[Any, Config], Any],
         why=why,
         make=make,
         requires=API,
-        sources=sources(f"{_MODULE}:{target}", *SCOPE),
+        sources=sources(f"{_MODULE}:{target}", f"{_MODULE}:use_span", *SCOPE),
         decorators=CONTEXT_MANAGERS,
         budgets=(budget,),
     )

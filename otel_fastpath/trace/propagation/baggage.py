@@ -18,7 +18,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import copied, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.context.current_context import current
+from otel_fastpath.trace.context.context_functions import known_context
 from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.stock_propagators import EXTRACTING_BAGGAGE, INJECTING_BAGGAGE
 
@@ -47,8 +47,8 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     ) -> Context:
         known: Any = None
         try:
-            if _can_read(self):
-                where = current() if context is None else context
+            where = known_context(None) if context is None else context
+            if where is not None and _can_read(self):
                 if getter is default_getter and type(carrier) is dict:
                     header = carrier.get(self._BAGGAGE_HEADER_NAME)
                     is_usual = header is None or type(header) is str
@@ -138,7 +138,7 @@ def _written(propagator: object, context: Context | None) -> str | None:
     """What is written of a context, perhaps nothing; None: stock's propagator decides."""
     try:
         if _has_usual_limits(propagator) and (_injecting.hold() or INJECTING_BAGGAGE.holds_again(_injecting)):
-            where = current() if context is None else context
+            where = known_context(None) if context is None else context
             if type(where) is Context:
                 entries = where.get(_BAGGAGE_KEY)
                 if entries is None:

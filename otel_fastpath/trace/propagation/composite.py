@@ -19,7 +19,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import has_no_fields, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.context.current_context import current
+from otel_fastpath.trace.context.context_functions import known_context
 from otel_fastpath.trace.propagation.stock_propagators import EXTRACTING_BOTH, INJECTING_BOTH
 from otel_fastpath.trace.propagation.trace_context import remote_span, traceparent
 
@@ -68,9 +68,9 @@ def make_inject(original: Callable[..., None]) -> Callable[..., None]:  # noqa: 
         header, has_baggage = None, False
         try:
             if setter is default_setter and type(carrier) is dict and are_usual(parts_of_host):
-                where = current() if context is None else context
+                where = known_context(None) if context is None else context
                 header = _written(where)
-                has_baggage = header is not None and where.get(_BAGGAGE_KEY) is not None
+                has_baggage = header is not None and where.get(_BAGGAGE_KEY) is not None  # type: ignore[union-attr]  # see `_written`
         except Exception as error:
             faults.absorb(_INJECT, error)
             header = None

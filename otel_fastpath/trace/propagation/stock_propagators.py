@@ -106,9 +106,17 @@ def _exists(place: str) -> bool:
     return True
 
 
-EXTRACTING: Final = StockPropagator(sources(GETTING) | sources_in(SPANS, SETTING_SPAN), trace_in(_W3C))
+# What propagators call to read the span of a context, or to make one with a span, and what that calls.
+READING_SPANS: Final = sources_in(SPANS, READING_SPAN) | sources_in(f"{SPANS}.propagation", f"{_CONTEXT}:get_value")
+SETTING_SPANS: Final = (
+    sources(SPAN_CONTEXT)
+    | sources_in(SPANS, SETTING_SPAN)
+    | sources_in(f"{SPANS}.propagation", f"{_CONTEXT}:set_value")
+)
+READING_ENTRIES: Final = sources(f"{_BAGGAGE}:_get_baggage_value") | sources_in(_BAGGAGE, f"{_CONTEXT}:get_value")
+EXTRACTING: Final = StockPropagator(sources(GETTING) | SETTING_SPANS, trace_in(_W3C))
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | sources_in(SPANS, READING_SPAN) | sources_in(_W3C, *WRITING_IDS), trace_in(_W3C)
+    sources(SETTING, OWN_CONTEXT) | READING_SPANS | sources_in(_W3C, *WRITING_IDS), trace_in(_W3C)
 )
 READING_BAGGAGE: Final = (
     f"{_HEADERS}:_extract_first_element",
@@ -141,11 +149,11 @@ EXTRACTING_BAGGAGE: Final = StockPropagator(
     },
 )
 INJECTING_BAGGAGE: Final = StockPropagator(
-    sources(SETTING, WRITING_BAGGAGE[1])
+    sources(SETTING)
+    | READING_ENTRIES
     | LIMITING_BAGGAGE
     | ENCODING_BAGGAGE
-    | sources_in(_HEADERS, f"{_BAGGAGE}:get_all")
-    | sources_in(_BAGGAGE, f"{_CONTEXT}:get_value"),
+    | sources_in(_HEADERS, f"{_BAGGAGE}:get_all"),
     {**USING_BAGGAGE, f"{_HEADERS}:quote_plus": quote_plus},
 )
 _NAMES: Final = {
@@ -161,6 +169,7 @@ EXTRACTING_BOTH: Final = StockPropagator(
 INJECTING_BOTH: Final = StockPropagator(
     {
         **INJECTING.functions,
+        **READING_ENTRIES,
         **sources(f"{TRACE_CONTEXT}.inject", f"{W3C_BAGGAGE}.inject"),
         **sources_in(_HEADERS, WRITING_BAGGAGE[0]),
     },

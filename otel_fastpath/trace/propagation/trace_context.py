@@ -26,7 +26,7 @@ from otel_fastpath.compiled.helpers import item, new_instance, new_tuple, with_v
 from otel_fastpath.compiled.traceparent import read_traceparent, write_traceparent
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.context.current_context import current
+from otel_fastpath.trace.context.context_functions import known_context
 from otel_fastpath.trace.propagation.known_headers import with_known_headers
 from otel_fastpath.trace.propagation.stock_propagators import EXTRACTING, INJECTING
 
@@ -111,7 +111,7 @@ def _written(context: Context | None) -> str | None:
     """What is written of a context, perhaps nothing; None: stock's propagator decides."""
     try:
         if _injecting.hold() or INJECTING.holds_again(_injecting):
-            where = current() if context is None else context
+            where = known_context(None) if context is None else context
             if type(where) is Context:
                 span = where.get(_SPAN_KEY)
                 return "" if span is None else traceparent(span)
@@ -152,7 +152,7 @@ def context_to_write(context: Context | None) -> SpanContext | None:
     Returns:
         An invalid one: there is no span. None: stock decides. The caller knows that `get_current_span` is stock's own.
     """
-    where = current() if context is None else context
+    where = known_context(None) if context is None else context
     if type(where) is not Context:
         return None
     span = where.get(_SPAN_KEY)

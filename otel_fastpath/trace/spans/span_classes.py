@@ -281,7 +281,7 @@ def _drop_surplus(span: Any) -> None:
         bounded, dropped = span._attributes, []
         with bounded._lock:
             kept, most = bounded._dict, bounded.maxlen
-            while most is not None and len(kept) > most:
+            for _ in range(0 if most is None else len(kept) - most):
                 # Kept until the lock is released: freeing a value may run arbitrary code.
                 dropped.append(kept.pop(next(iter(kept))))
                 bounded.dropped += 1
