@@ -1,0 +1,211 @@
+"""Pages of metrics: `generate_latest` of `prometheus_client`, in both of its formats.
+
+Families whose samples nobody has read are written here, line by line, from the rows and values that they keep. All
+others, and the heads of these, are written by stock's own function, which gets one part of the registry after the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from array import array
+from bisect import bisect_left
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import exposition as _text_format
+from prometheus_client.openmetrics import exposition as _open_metrics
+from prometheus_client.utils import floatToGoString as go_string
+
+from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.metrics.prometheus.families import COUNTER, HISTOGRAM, KINDS, rows_of, without_samples
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.pausing import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Names of which nothing is escaped, but where underscores are.
+_NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_LABEL: Final = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+_ESCAPINGS: Final = frozenset({None, "underscores", "allow-utf-8"})
+# From here on, Go writes an exponent; from the other one on, with more digits than stock in each release.
+_SHORT: Final = 1_000_000
+_LONG: Final = 10**10
+# After so many points, other threads may run.
+_STRETCH: Final = 16
+# What stock calls to write a line.
+_writing: Final = Facts(
+    [
+        (_text_format, "floatToGoString", go_string),
+        (_open_metrics, "floatToGoString", go_string),
+        (_text_format, "openmetrics", _open_metrics),
+        *((_open_metrics, name, found) for name, found in vars(_open_metrics).items() if name.find("escape") in {0, 1}),
+    ]
+)
+
+
+class _Part:
+    """A registry of the next families of another one, up to the first whose lines are written here.
+
+    Attributes:
+        found: That one; only its head is in this registry.
+    """
+
+    def __init__(self, families: Iterator[Any], *, is_all: bool = False) -> None:
+        self._families = families
+        self._is_all = is_all
+        self.found: Any = None
+
+    def collect(self) -> Iterator[Any]:
+        self.found = None
+        for family in self._families:
+            if type(family) in KINDS and not self._is_all and _is_simple(family):
+                self.found = family
+                yield without_samples(family)
+                return
+            yield family
+
+
+def _is_simple(family: Any) -> bool:
+    """Whether both formats have the names as they are, and the labels in their order."""
+    names = family._labelnames
+    is_plain = _NAME.fullmatch(family.name) is not None and all(map(_LABEL.fullmatch, names))
+    return is_plain and list(names) == sorted(set(names))
+
+
+def bind(original: Callable[..., bytes], end: bytes) -> Callable[..., bytes]:
+    """Make the replacement of a `generate_latest`.
+
+    Args:
+        original: Stock's function.
+        end: What it writes after the last family.
+    """
+    default = inspect.signature(original).parameters["registry"].default
+
+    def write(part: _Part, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        page = original(part, *args, **kwargs)
+        return page[: len(page) - len(end)]
+
+    @wraps(original)
+    def generate_latest(*args: Any, **kwargs: Any) -> bytes:
+        registry, more = (args[0], args[1:]) if args else (kwargs.get("registry", default), ())
+        escaping = kwargs.get("escaping", more[0] if more else None)
+        if registry is inspect.Parameter.empty or escaping not in _ESCAPINGS or not _writing.hold():
+            return original(*args, **kwargs)
+        kwargs.pop("registry", None)
+        part = _Part(iter(registry.collect()))
+        pages: list[bytes] = []
+        pace = Pace()
+        while True:
+            pages.append(write(part, more, kwargs))
+            family = part.found
+            if family is None:
+                return b"".join([*pages, end])
+            try:
+                pages += _Lines(family).write(pace.turn)
+            except Exception as error:
+                faults.absorb_any("a page of Prometheus", error)
+                whole, head = (write(_Part(iter([family]), is_all=each), more, kwargs) for each in (True, False))
+                pages.append(whole[len(head) :])
+
+    return generate_latest
+
+
+class _Quoted(dict[str, str]):
+    """The values of labels, each as stock escapes it."""
+
+    def __missing__(self, value: str) -> str:
+        text = self[value] = value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+        return text
+
+
+class _Bounds(dict[bytes, list[str]]):
+    """The bounds of histograms, each as stock writes it."""
+
+    def texts(self, bounds: tuple[float, ...]) -> list[str]:
+        """The texts: the same ones again for the same floats. Other numbers may be equal and have another text."""
+        if set(map(type, bounds)) != {float}:
+            return [*map(str, bounds), "+Inf"]
+        # Not by the floats, as zeros of both signs are equal.
+        key = array("d", bounds).tobytes()
+        found = self.get(key)
+        if found is None:
+            found = self[key] = [*map(str, bounds), "+Inf"]
+        return found
+
+
+class _Lines:
+    """Writes the lines of the samples that a family would have.
+
+    Args:
+        family: One of `KINDS`.
+    """
+
+    def __init__(self, family: Any) -> None:
+        kind, names = KINDS[type(family)], family._labelnames
+        self._family = family
+        self._name = f"{family.name}_total" if kind is COUNTER else family.name
+        self._names = names
+        self._add = self._add_histogram if kind is HISTOGRAM else self._add_number
+        # Where the label of the buckets is among the labels, and where those after it begin: stock replaces an equal one.
+        self._before = bisect_left(names, "le")
+        self._after = self._before + ("le" in names)
+        self._bounds: Any = None
+        self._texts: list[str] = []
+        self._written = _Bounds()
+        self._lines: list[str] = []
+
+    def write(self, turn: Callable[[], None]) -> list[bytes]:
+        """The lines; `turn` is called now and then, to let other threads run."""
+        names, add, lines, quoted = self._names, self._add, self._lines, _Quoted()
+        pages: list[bytes] = []
+        left = _STRETCH
+        for rows, values in rows_of(self._family):
+            for row, value in zip(rows, values, strict=False):
+                add([f'{name}="{quoted[text]}"' for name, text in zip(names, row, strict=False)], value)
+                left -= 1
+                if not left:
+                    left = _STRETCH
+                    pages.append("".join(lines).encode())
+                    lines.clear()
+                    turn()
+        pages.append("".join(lines).encode())
+        return pages
+
+    def _add_number(self, labels: list[str], value: Any) -> None:
+        self._lines.append(f"{self._name}{_braces(labels)} {_number(value)}\n")
+
+    def _add_histogram(self, labels: list[str], value: Any) -> None:
+        bounds, lines, name = value["explicit_bounds"], self._lines, self._name
+        if bounds is not self._bounds:
+            self._texts = self._written.texts(bounds)
+            self._bounds = bounds
+        head = ",".join((*labels[: self._before], 'le="'))
+        tail = ",".join(('"', *labels[self._after :]))
+        start, total, number = f"{name}_bucket{{{head}", 0, "0.0"
+        for bound, count in zip(self._texts, value["bucket_counts"], strict=False):
+            # Most buckets have no measurements.
+            if count:
+                total += count
+                number = _number(total)
+            lines.append(f"{start}{bound}{tail}}} {number}\n")
+        # Stock leaves these out if the lowest bound is negative.
+        if value["sum"] is not None and float(self._texts[0]) >= 0:
+            braces = _braces(labels)
+            lines.append(f"{name}_count{braces} {number}\n")
+            lines.append(f"{name}_sum{braces} {_number(value['sum'])}\n")
+
+
+def _braces(labels: list[str]) -> str:
+    return f"{{{','.join(labels)}}}" if labels else ""
+
+
+def _number(value: Any) -> str:
+    """A value as stock writes it."""
+    if type(value) is int and -_LONG < value < _LONG:
+        if value < _SHORT:
+            return f"{value}.0"
+        digits = str(value)
+        return f"{digits[0]}.{digits[1:]}".rstrip("0.") + f"e+{len(digits) - 1:02d}"
+    return go_string(value)
