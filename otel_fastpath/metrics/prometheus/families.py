@@ -53,7 +53,7 @@ class _Unread:
 
 
 def _unread(kind: type) -> type:
-    names = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    names: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__}
     return type(kind.__name__, (kind, _Unread), names)
 
 
@@ -70,7 +70,7 @@ def rows_of(family: Any) -> list[tuple[Sequence[Sequence[str]], Sequence[Any]]]:
 def without_samples(family: Any) -> Any:
     """A copy of a family of one of `KINDS` that has no samples."""
     kind = KINDS[type(family)]
-    made = kind.__new__(kind)
+    made: Any = object.__new__(kind)
     vars(made).update(vars(family), samples=[])
     return made
 

@@ -1,7 +1,7 @@
 """Pages of metrics: `generate_latest` of `prometheus_client`, in both of its formats.
 
 Families whose samples nobody has read are written here, line by line, from the rows and values that they keep. All
-others, and the heads of these, are written by stock's own function, which gets one part of the registry after the other.
+others, and the heads of these, are written by stock's own function, which gets the registry part by part.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import exposition as _text_format
+from prometheus_client import utils as _utils
 from prometheus_client.openmetrics import exposition as _open_metrics
-from prometheus_client.utils import floatToGoString as go_string
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.prometheus.families import COUNTER, HISTOGRAM, KINDS, rows_of, without_samples
@@ -34,18 +34,23 @@ _SHORT: Final = 1_000_000
 _LONG: Final = 10**10
 # After so many points, other threads may run.
 _STRETCH: Final = 16
+_go_string: Final[Callable[[Any], str]] = _utils.floatToGoString
 # What stock calls to write a line.
 _writing: Final = Facts(
     [
-        (_text_format, "floatToGoString", go_string),
-        (_open_metrics, "floatToGoString", go_string),
+        (_text_format, "floatToGoString", _go_string),
+        (_open_metrics, "floatToGoString", _go_string),
         (_text_format, "openmetrics", _open_metrics),
-        *((_open_metrics, name, found) for name, found in vars(_open_metrics).items() if name.find("escape") in {0, 1}),
+        *(
+            (_open_metrics, name, found)
+            for name, found in vars(_open_metrics).items()
+            if name.startswith(("escape_", "_escape", "_is_valid_legacy_", "_is_legacy_"))
+        ),
     ]
 )
 
 
-class _Part:
+class _NextFamilies:
     """A registry of the next families of another one, up to the first whose lines are written here.
 
     Attributes:
@@ -83,8 +88,8 @@ def bind(original: Callable[..., bytes], end: bytes) -> Callable[..., bytes]:
     """
     default = inspect.signature(original).parameters["registry"].default
 
-    def write(part: _Part, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-        page = original(part, *args, **kwargs)
+    def write(following: _NextFamilies, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        page = original(following, *args, **kwargs)
         return page[: len(page) - len(end)]
 
     @wraps(original)
@@ -94,29 +99,37 @@ def bind(original: Callable[..., bytes], end: bytes) -> Callable[..., bytes]:
         if registry is inspect.Parameter.empty or escaping not in _ESCAPINGS or not _writing.hold():
             return original(*args, **kwargs)
         kwargs.pop("registry", None)
-        part = _Part(iter(registry.collect()))
+        following = _NextFamilies(iter(registry.collect()))
         pages: list[bytes] = []
         pace = Pace()
         while True:
-            pages.append(write(part, more, kwargs))
-            family = part.found
+            pages.append(write(following, more, kwargs))
+            family = following.found
             if family is None:
                 return b"".join([*pages, end])
             try:
                 pages += _Lines(family).write(pace.turn)
             except Exception as error:
                 faults.absorb_any("a page of Prometheus", error)
-                whole, head = (write(_Part(iter([family]), is_all=each), more, kwargs) for each in (True, False))
+                # In this order: the family is stock's own once its samples are read.
+                head, whole = (
+                    write(_NextFamilies(iter([family]), is_all=each), more, kwargs) for each in (False, True)
+                )
                 pages.append(whole[len(head) :])
 
     return generate_latest
 
 
-class _Quoted(dict[str, str]):
-    """The values of labels, each as stock escapes it."""
+class _LabelValues(dict[str, str]):
+    """The values of one label, each with its name and escaped as by stock."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
 
     def __missing__(self, value: str) -> str:
-        text = self[value] = value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+        escaped = value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+        text = self[value] = f'{self._name}="{escaped}"'
         return text
 
 
@@ -147,8 +160,8 @@ class _Lines:
         self._family = family
         self._name = f"{family.name}_total" if kind is COUNTER else family.name
         self._names = names
-        self._add = self._add_histogram if kind is HISTOGRAM else self._add_number
-        # Where the label of the buckets is among the labels, and where those after it begin: stock replaces an equal one.
+        self._is_histogram = kind is HISTOGRAM
+        # Where the label of the buckets is among the labels, and where those after it begin: it replaces an equal one.
         self._before = bisect_left(names, "le")
         self._after = self._before + ("le" in names)
         self._bounds: Any = None
@@ -158,12 +171,13 @@ class _Lines:
 
     def write(self, turn: Callable[[], None]) -> list[bytes]:
         """The lines; `turn` is called now and then, to let other threads run."""
-        names, add, lines, quoted = self._names, self._add, self._lines, _Quoted()
+        add = self._add_histogram if self._is_histogram else self._add_number
+        lines, labels = self._lines, [*map(_LabelValues, self._names)]
         pages: list[bytes] = []
         left = _STRETCH
         for rows, values in rows_of(self._family):
             for row, value in zip(rows, values, strict=False):
-                add([f'{name}="{quoted[text]}"' for name, text in zip(names, row, strict=False)], value)
+                add([known[text] for known, text in zip(labels, row, strict=False)], value)
                 left -= 1
                 if not left:
                     left = _STRETCH
@@ -208,4 +222,4 @@ def _number(value: Any) -> str:
             return f"{value}.0"
         digits = str(value)
         return f"{digits[0]}.{digits[1:]}".rstrip("0.") + f"e+{len(digits) - 1:02d}"
-    return go_string(value)
+    return _go_string(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.exporter import prometheus as _exporter
 from opentelemetry.exporter.prometheus._mapping import sanitize_attribute
+from opentelemetry.sdk.metrics.export import HistogramDataPoint
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
@@ -28,11 +29,12 @@ _labelling: Final = Facts(
         unreplaced(_collector, "_check_value"),
         (_exporter, "sanitize_attribute", sanitize_attribute),
         (_exporter, "dumps", dumps),
+        (_exporter, "HistogramDataPoint", HistogramDataPoint),
     ]
 )
 
 
-class _Labels(dict[str, str]):
+class _LabelNames(dict[str, str]):
     """The keys of attributes, each as the label that stock makes of it."""
 
     def __missing__(self, key: str) -> str:
@@ -56,7 +58,7 @@ def bind(original: Callable[..., _Collected]) -> Callable[..., _Collected]:
 
 
 def _collect(check: Callable[[Any], str], points: list[Any], shared: tuple[Mapping[str, Any], ...]) -> _Collected:
-    labels = _Labels()
+    labels = _LabelNames()
     common: dict[str, str] = {}
     # The resource's come first, since 0.66.
     for each in reversed(shared):
@@ -70,7 +72,7 @@ def _collect(check: Callable[[Any], str], points: list[Any], shared: tuple[Mappi
         _add(own, labels, point.attributes, check)
         keys.update(own)
         found.append(own)
-        if isinstance(point, _exporter.HistogramDataPoint):
+        if isinstance(point, HistogramDataPoint):
             values.append(
                 {
                     "bucket_counts": point.bucket_counts,
@@ -85,10 +87,18 @@ def _collect(check: Callable[[Any], str], points: list[Any], shared: tuple[Mappi
             left = _STRETCH
             turn()
     ordered = sorted(keys)
-    return ordered, [[own.get(key, "") for key in ordered] for own in found], values
+    rows: list[list[str]] = []
+    for own in found:
+        is_whole = len(own) == len(ordered)
+        rows.append([*map(own.__getitem__, ordered)] if is_whole else [own.get(key, "") for key in ordered])
+        left -= 1
+        if not left:
+            left = _STRETCH
+            turn()
+    return ordered, rows, values
 
 
-def _add(own: dict[str, str], labels: _Labels, attributes: Mapping[str, Any], check: Callable[[Any], str]) -> None:
+def _add(own: dict[str, str], labels: _LabelNames, attributes: Mapping[str, Any], check: Callable[[Any], str]) -> None:
     for key, value in attributes.items():
         kind = type(value)
         # What JSON makes of an integer; stock's method has the text of anything else.
