@@ -20,7 +20,7 @@ from otel_fastpath.patching.stock import unreplaced
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_ROWS: Final = "_otel_fastpath_rows"
+_GIVEN: Final = "_otel_fastpath_given"
 COUNTER: Final = _core.CounterMetricFamily
 GAUGE: Final = _core.GaugeMetricFamily
 HISTOGRAM: Final = _core.HistogramMetricFamily
@@ -64,7 +64,7 @@ KINDS: Final[dict[type, type]] = {unread: kind for kind, unread in _UNREAD.items
 
 def rows_of(family: Any) -> list[tuple[Sequence[Sequence[str]], Sequence[Any]]]:
     """The rows of labels and the values of a family of one of `KINDS`."""
-    return vars(family)[_ROWS]  # type: ignore[no-any-return]  # as `_keep` has made it
+    return [(given["label_rows"], given["values"]) for _, given in vars(family)[_GIVEN]]
 
 
 def without_samples(family: Any) -> Any:
@@ -76,24 +76,23 @@ def without_samples(family: Any) -> Any:
 
 
 def read(family: Any) -> Any:
-    """Make the samples as stock does, with which the family is stock's own from now on; return them."""
-    kind = KINDS.get(type(family))
-    rows = vars(family).get(_ROWS)
-    if kind is None or rows is None:
+    """Let stock make the samples, with which the family is stock's own from now on; return them."""
+    kind, given = KINDS.get(type(family)), vars(family).get(_GIVEN)
+    if kind is None or given is None:
         # Another thread was faster.
         return family.samples
     made = without_samples(family)
-    for labels, values in rows:
-        for row, value in zip(labels, values, strict=False):
-            if kind is HISTOGRAM:
-                buckets = _exporter._convert_buckets(value["bucket_counts"], value["explicit_bounds"])
-                made.add_metric(labels=row, buckets=buckets, sum_value=value["sum"])
-            else:
-                made.add_metric(labels=row, value=value)
+    for original, each in given:
+        original(**{**each, "registry": {_key(each, kind): made}})
     samples = vars(family).setdefault("samples", made.samples)
     family.__class__ = kind
-    vars(family).pop(_ROWS, None)
+    vars(family).pop(_GIVEN, None)
     return samples
+
+
+def _key(given: dict[str, Any], kind: type) -> str:
+    """Under which stock looks for a family."""
+    return f"{given['per_metric_family_id']}|{kind.__name__}"
 
 
 def bind(original: Callable[..., None], name: str) -> Callable[..., None]:
@@ -115,18 +114,19 @@ def bind(original: Callable[..., None], name: str) -> Callable[..., None]:
 
 def _keep(original: Callable[..., None], kind: type, given: dict[str, Any]) -> bool:
     """Keep the rows and the values in the family that stock finds or makes, if it has no samples of others."""
-    rows, values = given["label_rows"], given["values"]
-    if not rows or (kind is HISTOGRAM and not _are_plain(values)):
+    if not given["label_rows"] or (kind is HISTOGRAM and not _are_plain(given["values"])):
         return False
     original(**{**given, "label_rows": (), "values": ()})
-    family = given["registry"][f"{given['per_metric_family_id']}|{kind.__name__}"]
+    family = given["registry"][_key(given, kind)]
+    # Not the registry, which has all families.
+    kept = original, {**given, "registry": None}
     own = vars(family)
     if type(family) is _UNREAD[kind]:
-        own[_ROWS].append((rows, values))
+        own[_GIVEN].append(kept)
         return True
     if type(family) is not kind or own["samples"]:
         return False
-    own[_ROWS] = [(rows, values)]
+    own[_GIVEN] = [kept]
     family.__class__ = _UNREAD[kind]
     del own["samples"]
     return True

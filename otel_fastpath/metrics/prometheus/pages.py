@@ -11,6 +11,7 @@ import re
 from array import array
 from bisect import bisect_left
 from functools import wraps
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import exposition as _text_format
@@ -32,6 +33,7 @@ _ESCAPINGS: Final = frozenset({None, "underscores", "allow-utf-8"})
 # From here on, Go writes an exponent; from the other one on, with more digits than stock in each release.
 _SHORT: Final = 1_000_000
 _LONG: Final = 10**10
+_PLACE: Final = "a page of Prometheus"
 # After so many points, other threads may run.
 _STRETCH: Final = 16
 _go_string: Final[Callable[[Any], str]] = _utils.floatToGoString
@@ -50,26 +52,50 @@ _writing: Final = Facts(
 )
 
 
-class _NextFamilies:
-    """A registry of the next families of another one, up to the first whose lines are written here.
+class _Families:
+    """What stock takes for a registry: it has these families."""
+
+    __slots__ = ("collect",)
+
+    def __init__(self, families: Iterator[Any]) -> None:
+        # A function of C: no error of this package's arises below stock's function.
+        self.collect = families.__iter__
+
+
+class _Registry:
+    """A registry in parts: each is stock's to write, and ends with the head of a family whose lines are written here.
+
+    Args:
+        families: Those of the whole registry.
 
     Attributes:
-        found: That one; only its head is in this registry.
+        found: The last family of the current part; None if there are no more of these.
     """
 
-    def __init__(self, families: Iterator[Any], *, is_all: bool = False) -> None:
+    __slots__ = ("_families", "_head", "found")
+
+    def __init__(self, families: Iterator[Any]) -> None:
         self._families = families
-        self._is_all = is_all
+        self._head: Any = None
         self.found: Any = None
 
-    def collect(self) -> Iterator[Any]:
+    def next_part(self) -> _Families:
         self.found = None
-        for family in self._families:
-            if type(family) in KINDS and not self._is_all and _is_simple(family):
+        return _Families(chain(takewhile(self._is_left, self._families), iter(self._take_head, None)))
+
+    def _is_left(self, family: Any) -> bool:
+        try:
+            if type(family) in KINDS and _is_simple(family):
+                self._head = without_samples(family)
                 self.found = family
-                yield without_samples(family)
-                return
-            yield family
+                return False
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+        return True
+
+    def _take_head(self) -> Any:
+        head, self._head = self._head, None
+        return head
 
 
 def _is_simple(family: Any) -> bool:
@@ -88,36 +114,44 @@ def bind(original: Callable[..., bytes], end: bytes) -> Callable[..., bytes]:
     """
     default = inspect.signature(original).parameters["registry"].default
 
-    def write(following: _NextFamilies, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-        page = original(following, *args, **kwargs)
-        return page[: len(page) - len(end)]
-
     @wraps(original)
     def generate_latest(*args: Any, **kwargs: Any) -> bytes:
-        registry, more = (args[0], args[1:]) if args else (kwargs.get("registry", default), ())
-        escaping = kwargs.get("escaping", more[0] if more else None)
-        if registry is inspect.Parameter.empty or escaping not in _ESCAPINGS or not _writing.hold():
-            return original(*args, **kwargs)
-        kwargs.pop("registry", None)
-        following = _NextFamilies(iter(registry.collect()))
-        pages: list[bytes] = []
-        pace = Pace()
-        while True:
-            pages.append(write(following, more, kwargs))
-            family = following.found
-            if family is None:
-                return b"".join([*pages, end])
-            try:
-                pages += _Lines(family).write(pace.turn)
-            except Exception as error:
-                faults.absorb_any("a page of Prometheus", error)
-                # In this order: the family is stock's own once its samples are read.
-                head, whole = (
-                    write(_NextFamilies(iter([family]), is_all=each), more, kwargs) for each in (False, True)
-                )
-                pages.append(whole[len(head) :])
+        try:
+            page = _page(original, end, default, args, dict(kwargs))
+        except Exception as error:
+            faults.absorb(_PLACE, error)
+            page = None
+        return original(*args, **kwargs) if page is None else page
 
     return generate_latest
+
+
+def _page(
+    original: Callable[..., bytes], end: bytes, default: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> bytes | None:
+    """The page, or None if stock must write all of it."""
+    whole, more = (args[0], args[1:]) if args else (kwargs.pop("registry", default), ())
+    escaping = kwargs.get("escaping", more[0] if more else None)
+    if escaping not in _ESCAPINGS or not hasattr(whole, "collect") or not _writing.hold():
+        return None
+
+    def write(families: _Families) -> bytes:
+        page = original(families, *more, **kwargs)
+        return page[: len(page) - len(end)]
+
+    registry, pages, turn = _Registry(iter(whole.collect())), [], Pace().turn
+    while True:
+        pages.append(write(registry.next_part()))
+        family = registry.found
+        if family is None:
+            return b"".join([*pages, end])
+        try:
+            pages += _Lines(family).write(turn)
+        except Exception as error:
+            # Of a value, for example: stock raises it for this family.
+            faults.absorb_any(_PLACE, error)
+            head = write(_Families(iter([without_samples(family)])))
+            pages.append(write(_Families(iter([family])))[len(head) :])
 
 
 class _LabelValues(dict[str, str]):

@@ -60,10 +60,12 @@ def bind(original: Callable[..., _Collected]) -> Callable[..., _Collected]:
 def _collect(check: Callable[[Any], str], points: list[Any], shared: tuple[Mapping[str, Any], ...]) -> _Collected:
     labels = _LabelNames()
     common: dict[str, str] = {}
+    if not points:
+        return [], [], []
     # The resource's come first, since 0.66.
     for each in reversed(shared):
         _add(common, labels, each, check)
-    keys = set(common)
+    keys: set[str] = set()
     found: list[dict[str, str]] = []
     values: list[Any] = []
     turn, left = Pace().turn, _STRETCH
