@@ -1,7 +1,7 @@
 """Scrapes of Prometheus: each row of the table as the `bare` and `instrumented` callables of a scenario.
 
     python benchmarks/bench_prometheus.py           the table: stock, pure and compiled core
-    otel-fastpath budget check --file benchmarks/budgets.toml --only '*scrape*'
+    otel-fastpath budget check --file benchmarks/budgets.toml --only 'scrape*'
 
 A scrape collects and writes a page of 128 points, of each of which there is one new measurement.
 """
