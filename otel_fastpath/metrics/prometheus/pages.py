@@ -81,9 +81,9 @@ class _Registry:
 
     def next_part(self) -> _Families:
         self.found = None
-        return _Families(chain(takewhile(self._is_left, self._families), iter(self._take_head, None)))
+        return _Families(chain(takewhile(self._pass_on, self._families), iter(self._take_head, None)))
 
-    def _is_left(self, family: Any) -> bool:
+    def _pass_on(self, family: Any) -> bool:
         try:
             if type(family) in KINDS and _is_simple(family):
                 self._head = without_samples(family)

@@ -70,6 +70,8 @@ def _page(name: str, target: str, of: str, end: bytes, budgets: tuple[str, ...])
         why=f"Sorts and escapes the labels of each line; here they are those of the point. {_EARLIER}",
         make=_bind("pages", end),
         requires=_CLIENT,
+        # Pages without families of the exporter stay stock's.
+        after=(_EXPORTER,),
         # Imported under another name, it is the same function.
         sources={target: KNOWN.sources(of)[of]}
         | KNOWN.sources("prometheus_client.utils:floatToGoString")
