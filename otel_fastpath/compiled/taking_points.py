@@ -9,6 +9,19 @@ if TYPE_CHECKING:
 
     _Kind = TypeVar("_Kind")
 
+_new = object.__new__
+
+
+class _Setters(dict[type, Any]):
+    """Sets the `__dict__` of an instance: one for each of a few classes."""
+
+    def __missing__(self, kind: type) -> Any:
+        setter = self[kind] = vars(kind)["__dict__"].__set__
+        return setter
+
+
+_setters = _Setters()
+
 
 def take_histogram(
     state: dict[str, Any],  # noqa: ARG001  # for the C form, as all others
@@ -45,6 +58,6 @@ def take_sum(
 
 def with_fields(kind: type[_Kind], fields: dict[str, Any]) -> _Kind:
     """An instance of a dataclass, which may be frozen, that has these fields: the dict is its `__dict__`."""
-    made = object.__new__(kind)
-    kind.__dict__["__dict__"].__set__(made, fields)
+    made = _new(kind)
+    _setters[kind](made, fields)
     return made
