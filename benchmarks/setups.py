@@ -38,4 +38,4 @@ def instrument(asked: str) -> None:
 
 def without_turns() -> None:
     """Encode and collect without pauses: valgrind is fifty times slower, so there would be fifty times as many."""
-    pausing._STRETCH = pausing._LONG_STRETCH = 1.0
+    pausing.STRETCH = pausing._LONG_STRETCH = 1.0

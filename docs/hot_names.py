@@ -9,7 +9,8 @@ PACKAGE: Final = Path(__file__).parents[1] / "otel_fastpath"
 SOURCE: Final = PACKAGE / "compiled" / "hot.py"
 # The C forms of these are inlined: they are no modules in a compiled core.
 INLINED: Final = frozenset(
-    f"compiled.{name}" for name in ("baggage_header", "exponential_buckets", "helpers", "sharing", "traceparent")
+    f"compiled.{name}"
+    for name in ("baggage_header", "exponential_buckets", "helpers", "sharing", "taking_points", "traceparent")
 )
 _TWINS: Final = ("# Twins made from the tree:\n", "# End of the twins.\n")
 _NAMES: Final = ("    # Names made from the tree:\n", "    # End of the names.\n")

@@ -290,6 +290,9 @@ def test_third_parties_are_those_allowed():
         allowed = THIRD_PARTIES.get(unit(each.importer), set())
         if is_http_hook(each.importer):
             allowed = allowed | SERVERS_AND_CLIENTS
+        if each.importer.startswith(f"{NAME}.metrics.prometheus."):
+            # The exporter requires it.
+            allowed = allowed | {"prometheus_client"}
         if not each.at_top:
             allowed = allowed | IN_FUNCTIONS.get(unit(each.importer), set())
         if each.importer == f"{NAME}.tools.prove.telemetry_kept":

@@ -28,7 +28,7 @@ SWITCH = "OTEL_FASTPATH_EXTENSION"
 # The C forms of these are in their .pxd files only, to be inlined.
 INLINED = frozenset(
     f"otel_fastpath.compiled.{name}_c"
-    for name in ("baggage_header", "exponential_buckets", "helpers", "sharing", "traceparent")
+    for name in ("baggage_header", "exponential_buckets", "helpers", "sharing", "taking_points", "traceparent")
 )
 
 
@@ -83,6 +83,7 @@ HELPERS = (
     "otel_fastpath/compiled/exponential_buckets.py",
     "otel_fastpath/compiled/facts.py",
     "otel_fastpath/compiled/helpers.py",
+    "otel_fastpath/compiled/taking_points.py",
     "otel_fastpath/compiled/traceparent.py",
 )
 # The guard of objects that threads share is a decorator of Cython's own in compiled code.

@@ -1,13 +1,14 @@
 """Collecting points. Plain Python; compiled as `points_c` with the types of its `.pxd`.
 
 A point is the one that stock's aggregation would return now, and the aggregation is left in the same state. Its lock
-is held only to take out its values. Nothing is called and no object is made meanwhile, so that no signal handler or
-finalizer, which may record a measurement, runs in between.
+is held only to take out its values, or, in C, nobody holds it and no other thread runs. Nothing is called and no object
+is made meanwhile, so that no signal handler or finalizer, which may record a measurement, runs in between.
 """
 
 from __future__ import annotations
 
 import math
+from _thread import LockType
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.sdk.metrics._internal.aggregation import (
@@ -28,6 +29,7 @@ from opentelemetry.sdk.metrics._internal.point import (
     NumberDataPoint,
 )
 
+from otel_fastpath.compiled.taking_points import take_histogram, take_sum, with_fields
 from otel_fastpath.metrics.exponential_points import take_cumulative, take_delta
 
 if TYPE_CHECKING:
@@ -43,11 +45,14 @@ _STRETCH: Final = 16
 _DELTA = AggregationTemporality.DELTA
 _CUMULATIVE = AggregationTemporality.CUMULATIVE
 _INFINITY: Final = math.inf
-_new = object.__new__
-# The dataclasses are frozen: their own `__setattr__` raises, and object's would be called for each field.
-_fill_number = vars(NumberDataPoint)["__dict__"].__set__
-_fill_histogram = vars(HistogramDataPoint)["__dict__"].__set__
-_fill_exponential = vars(ExponentialHistogramDataPoint)["__dict__"].__set__
+# The fields of points, in stock's order.
+_OF_NUMBERS: Final = dict.fromkeys(("attributes", "start_time_unix_nano", "time_unix_nano", "value", "exemplars"))
+_OF_HISTOGRAMS: Final = dict.fromkeys(
+    (
+        *("attributes", "start_time_unix_nano", "time_unix_nano", "count", "sum"),
+        *("bucket_counts", "explicit_bounds", "min", "max", "exemplars"),
+    )
+)
 
 
 def points_of(
@@ -90,6 +95,11 @@ def _histogram_point(
     state = aggregation.__dict__
     if state["_instrument_aggregation_temporality"] is not _DELTA or "collect" in state:
         return aggregation.collect(temporality, start)
+    if temporality is not _DELTA:
+        fields = take_histogram(state, LockType, _OF_HISTOGRAMS, start)
+        if fields is not None:
+            fields["exemplars"] = _exemplars(state)
+            return with_fields(HistogramDataPoint, fields)
     if not (_is_number(state["_sum"]) and _is_number(state["_previous_sum"])):
         return aggregation.collect(temporality, start)
     with state["_lock"]:
@@ -138,9 +148,7 @@ def _histogram_point(
         "max": most,
         "exemplars": _exemplars(state),
     }
-    point = _new(HistogramDataPoint)
-    _fill_histogram(point, fields)
-    return point
+    return with_fields(HistogramDataPoint, fields)
 
 
 def _exponential_point(
@@ -158,9 +166,7 @@ def _exponential_point(
     if taken is False:
         return None
     taken["exemplars"] = _exemplars(state)
-    point = _new(ExponentialHistogramDataPoint)
-    _fill_exponential(point, taken)
-    return point
+    return with_fields(ExponentialHistogramDataPoint, taken)
 
 
 def _is_number(value: object) -> bool:
@@ -187,7 +193,14 @@ def _merge(before: list[int] | None, counts: list[int] | None, boundaries: Seque
 
 def _sum_point(aggregation: _SumAggregation, temporality: AggregationTemporality, start: int) -> _Point | None:
     state = aggregation.__dict__
-    if "collect" in state or not (_is_number(state["_value"]) and _is_number(state["_previous_value"])):
+    if "collect" in state:
+        return aggregation.collect(temporality, start)
+    if temporality is not _DELTA and state["_instrument_aggregation_temporality"] is _DELTA:
+        fields = take_sum(state, LockType, _OF_NUMBERS, start)
+        if fields is not None:
+            fields["exemplars"] = _exemplars(state)
+            return with_fields(NumberDataPoint, fields)
+    if not (_is_number(state["_value"]) and _is_number(state["_previous_value"])):
         return aggregation.collect(temporality, start)
     with state["_lock"]:
         value = state["_value"]
@@ -229,9 +242,7 @@ def _number_point(state: dict[str, Any], begin: int | None, start: int, value: f
         "value": value,
         "exemplars": _exemplars(state),
     }
-    point = _new(NumberDataPoint)
-    _fill_number(point, fields)
-    return point
+    return with_fields(NumberDataPoint, fields)
 
 
 def _exemplars(state: dict[str, Any]) -> Sequence[Exemplar]:

@@ -15,5 +15,6 @@ FEATURE: Final = Feature(
         Declarations("metrics.patches_recording", _SDK),
         Declarations("metrics.patches_collecting", _SDK),
         Declarations("metrics.patches_observing", _SDK),
+        Declarations("metrics.prometheus.patches_prometheus", "opentelemetry.exporter.prometheus", "prometheus_client"),
     ),
 )

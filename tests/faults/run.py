@@ -60,6 +60,7 @@ NAMES = (
     "decorators",
     "propagation",
     "metrics",
+    "scrapes",
     "encoding",
     "logs",
     "exceptions",

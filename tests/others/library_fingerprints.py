@@ -41,6 +41,8 @@ def distribution(place: str) -> str:
         return _PROPAGATORS.get(rest[1], f"opentelemetry-propagator-{rest[1]}")
     if rest[0] == "trace":
         return "opentelemetry-api"
+    if rest[0] == "exporter":
+        return f"opentelemetry-exporter-{rest[1]}"
     if rest[0] == "util":
         return f"opentelemetry-util-{rest[1]}"
     name = "" if rest[1] in _SHARED else f"-{rest[1].replace('_', '-')}"

@@ -9,6 +9,7 @@ import logging
 import os
 import sqlite3
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,11 @@ from opentelemetry.sdk._logs.export import (
     SimpleLogRecordProcessor,
 )
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
+from opentelemetry.sdk.metrics._internal.aggregation import _ExplicitBucketHistogramAggregation, _SumAggregation
+from opentelemetry.sdk.metrics._internal.exemplar import (
+    AlignedHistogramBucketExemplarReservoir,
+    SimpleFixedSizeExemplarReservoir,
+)
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
@@ -34,6 +40,8 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_s
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 import bench_asyncpg
+
+from otel_fastpath.compiled import hot
 
 _CHAT = {
     "id": "1",
@@ -241,6 +249,26 @@ class Given:
             self.counter.add(1, {"number": number})
             self.histogram.record(number, {"number": number})
         self.collected: Any = self.reader.get_metrics_data()
+
+    def collect_oddly(self) -> None:
+        """Collect histograms and sums in states that are left to the way with a lock, after some of it was read."""
+        for before, counts in (
+            (None, None),
+            ([1, 2, 3], [0, True, 2]),
+            ([2**41, 0, 1], [1, 1, 1]),
+            (None, [1.5, 2, 3]),
+        ):
+            odd = _ExplicitBucketHistogramAggregation(
+                {"a": 1},
+                AggregationTemporality.DELTA,
+                1,
+                AlignedHistogramBucketExemplarReservoir,
+                boundaries=(1.0, 5.0),
+            )
+            vars(odd).update(_value=counts, _previous_value=before)
+            total = _SumAggregation({}, True, AggregationTemporality.DELTA, 1, SimpleFixedSizeExemplarReservoir)  # noqa: FBT003  # as stock
+            total._value = counts and counts[1]
+            hot.metrics_points.points_of([odd, total], AggregationTemporality.CUMULATIVE, 2, time.perf_counter)
 
     def fail(self, frames: int) -> None:
         """Raise, so many frames below."""

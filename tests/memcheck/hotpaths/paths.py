@@ -264,6 +264,11 @@ def _collected(given: Given) -> None:
     given.reader.get_metrics_data()
 
 
+@path("metrics, collected oddly")
+def _oddly(given: Given) -> None:
+    given.collect_oddly()
+
+
 @path("metrics, collected as deltas")
 def _deltas(given: Given) -> None:
     given.delta_counter.add(1, {"a": 1})

@@ -16,7 +16,7 @@ from faultcheck.workloads.http_clients import (
 )
 from faultcheck.workloads.http_servers import AiohttpServer, AiohttpServerCaptured
 from faultcheck.workloads.placing import SetUp
-from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation
+from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation, Scrapes
 from faultcheck.workloads.spans import Decorators, Errors, Processors, Spans
 from faultcheck.workloads.stores import Cassandra, Redis
 from faultcheck.workloads.wsgi_servers import WSGIServers, WSGIServersHooks
@@ -55,6 +55,7 @@ WORKLOADS = {
     "decorators": Decorators,
     "propagation": Propagation,
     "metrics": Metrics,
+    "scrapes": Scrapes,
     "encoding": Encoding,
     "logs": Logs,
     "exceptions": Exceptions,

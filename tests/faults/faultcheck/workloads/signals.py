@@ -13,6 +13,7 @@ from opentelemetry import baggage, propagate, trace
 from opentelemetry import context as context_api
 from opentelemetry._logs import LogRecord
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.metrics import Observation
 from opentelemetry.propagators.aws import AwsXRayPropagator
 from opentelemetry.propagators.b3 import B3MultiFormat, B3SingleFormat
@@ -20,9 +21,24 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.propagators.jaeger import JaegerPropagator
 from opentelemetry.sdk._logs import LoggingHandler
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider, ObservableCounter, UpDownCounter
-from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    HistogramDataPoint,
+    InMemoryMetricReader,
+    Metric,
+    MetricsData,
+    NumberDataPoint,
+    ResourceMetrics,
+    ScopeMetrics,
+    Sum,
+)
+from opentelemetry.sdk.metrics.export import Histogram as HistogramPoints
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from prometheus_client import CollectorRegistry, Gauge, exposition
+from prometheus_client.openmetrics import exposition as openmetrics
 
 from faultcheck.judge import COLLECTED
 from faultcheck.telemetry import totals_of
@@ -101,6 +117,37 @@ class Propagation(Spans):
         with self.tracer.start_as_current_span("served", context=parent) as span:
             module.inject(carrier)
             return span.get_span_context().trace_id, carrier.get("tracestate"), len(carrier["traceparent"])
+
+
+class Scrapes(Workload):
+    """Pages of Prometheus, in both formats, and the samples of their families."""
+
+    def begin(self) -> None:
+        """A registry with a reader, and with a metric of the client's own."""
+        self.registry = CollectorRegistry()
+        collector = PrometheusMetricReader(registry=self.registry)._collector
+        Gauge("own", "the client's", registry=self.registry).set(1)
+        counts, bounds, cumulative = (0, 2, 1), (0.5, 5.0), AggregationTemporality.CUMULATIVE
+        labels = [{"number": number, "name": f"a\n{number}", "ratio": 0.5} for number in range(20)]
+        timed = [HistogramDataPoint(each, 1, 2, 3, 1.5, counts, bounds, 0, 1) for each in labels]
+        counted = [NumberDataPoint(each, 1, 2, 10 ** each["number"]) for each in labels]
+        metrics = [
+            Metric("duration", "text", "s", HistogramPoints(timed, cumulative)),
+            *(Metric(f"requests{way}", None, None, Sum(counted, cumulative, way)) for way in (True, False)),
+        ]
+        scope = ScopeMetrics(InstrumentationScope("scrapes"), metrics, "")
+        data = MetricsData([ResourceMetrics(Resource({"service.name": "scrapes"}), [scope], "")])
+        # Not collected: that is the subject of another workload.
+        collector._callback = lambda: collector.add_metrics_data(data)
+
+    def run(self, host: Host) -> None:
+        """Scrape."""
+        host.step("text", self._write, exposition)
+        host.step("OpenMetrics", self._write, openmetrics)
+        host.step("samples", lambda: [(each.name, each.samples) for each in self.registry.collect()])
+
+    def _write(self, module: Any) -> Any:
+        return module.generate_latest(self.registry)
 
 
 class Metrics(Workload):

@@ -1,0 +1,1 @@
+"""The Prometheus exporter: `opentelemetry.exporter.prometheus`, and the pages that `prometheus_client` writes."""
