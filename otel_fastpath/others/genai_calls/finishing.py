@@ -1,0 +1,231 @@
+"""The end of a call of an LLM: attributes, metrics, event. Plain Python; compiled as `finishing_c`.
+
+Stock makes the attributes from a table of all there are, and twice for an event. The replacement makes them once, from
+the dict of the call's record. What stock calls of the API, the SDK and other code's hooks is called in the same order.
+"""
+
+from __future__ import annotations
+
+import timeit as _timeit
+from typing import TYPE_CHECKING
+
+from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as _names
+from opentelemetry.semconv.attributes import error_attributes
+from opentelemetry.trace.status import Status, StatusCode
+from opentelemetry.util.genai import _inference_invocation as _inference
+from opentelemetry.util.genai._inference_invocation import (
+    CLIENT_INFERENCE_CONTEXT_KEY,
+    InferenceData,
+    InferenceInvocation,
+)
+from opentelemetry.util.genai.completion_hook import _NoOpCompletionHook
+from opentelemetry.util.genai.types import ContentCapturingMode
+
+from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.compiled.helpers import has_no_fields
+from otel_fastpath.others.genai_calls.contents import add_encoded, contents
+from otel_fastpath.others.genai_calls.call_fields import (
+    COMPACTED,
+    CONTENT,
+    FIRST,
+    LAST,
+    LISTS,
+    MERGED,
+    PROMPT,
+    REQUEST,
+    RESPONSE,
+    TOKENS,
+    USED,
+    metric_attributes,
+    take,
+)
+from otel_fastpath.others.genai_calls.stock_genai import FINISHED, OddValueError
+from otel_fastpath.patching import faults
+from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_PLACE = "the end of a genai call"
+_ERROR = StatusCode.ERROR
+_ERROR_TYPE = error_attributes.ERROR_TYPE
+_TOKEN_TYPE = _names.GEN_AI_TOKEN_TYPE
+_CONVERSATION = _names.GEN_AI_CONVERSATION_ID
+_REASONS = _names.GEN_AI_RESPONSE_FINISH_REASONS
+_EVENT = "gen_ai.client.inference.operation.details"
+_SPAN_ONLY = ContentCapturingMode.SPAN_ONLY
+_EVENT_ONLY = ContentCapturingMode.EVENT_ONLY
+_BOTH = ContentCapturingMode.SPAN_AND_EVENT
+# What other code may replace in stock's modules is looked up at each call.
+_inference_globals = vars(_inference)
+_finished = Facts(UNKNOWN)
+
+
+class FinishedCall:
+    """What the end of a call is told to others."""
+
+    __slots__ = ("event", "metrics", "own", "span")
+
+    def __init__(self, own: dict[str, Any], span: dict[str, object], metrics: dict[str, object], event: Any) -> None:
+        self.own = own
+        self.span = span
+        self.metrics = metrics
+        self.event = event
+
+
+def bind_apply_finish(original: Callable[..., None]) -> Callable[..., object]:
+    """Make the replacement for `InferenceInvocation._apply_finish`."""
+    switch = Switch()
+
+    def _apply_finish(self: Any, error: Any = None) -> None:
+        made = None
+        try:
+            if (
+                type(self) is InferenceInvocation
+                and type(self.data) is InferenceData
+                and not is_inert(switch)
+                and (_finished.hold() or FINISHED.holds_again(_finished))
+            ):
+                made = _finish(self.__dict__, error)
+        except OddValueError:
+            pass
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+        if made is None:
+            original(self, error)
+            return
+        try:
+            _tell(self, made, error)
+        except Exception as fault:
+            faults.absorb(_PLACE, fault)
+
+    return patching(original, _apply_finish, switch)
+
+
+def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
+    """Complete the call's record, and make the attributes of its span, metrics and event.
+
+    None, or an error, if stock must do it: it may do again all that was done here.
+    """
+    data: dict[str, Any] = own["data"].__dict__
+    attributes: dict[str, Any] = own["attributes"]
+    mode = own["_content_capturing_mode"]
+    if not _are_lists(data) or data["prompt_variable"]:
+        return None
+    inner = _inference_globals["get_value"](CLIENT_INFERENCE_CONTEXT_KEY, context=own["_span_context"])
+    if error is not None:
+        attributes[_ERROR_TYPE] = error.type
+        own["metric_attributes"][_ERROR_TYPE] = error.type
+    if type(inner) is InferenceData:
+        _enrich(data, inner.__dict__)
+        if not _are_lists(data) or data["prompt_variable"]:
+            return None
+    elif inner is not None:
+        return None
+    data["attributes"] = attributes
+    data["metric_attributes"] = own["metric_attributes"]
+    if own["_request_stream"] is not None:
+        data["request_stream"] = own["_request_stream"]
+    for name in LISTS:
+        if type(data[name]) is not list:
+            data[name] = list(data[name] or ())
+    known = _attributes(own, data)
+    start: dict[str, object] = own["_start_attributes"]
+    is_on_span = mode is _SPAN_ONLY or mode is _BOTH
+    is_in_event = own["_emit_event"] and (mode is _EVENT_ONLY or mode is _BOTH)
+    content: dict[str, object] = contents(data) if is_on_span or is_in_event else {}
+    event = None
+    if own["_emit_event"]:
+        event = {**start, **known}
+        if is_in_event:
+            event.update(content)
+        event.update(attributes)
+    if is_on_span:
+        add_encoded(known, content)
+    known.update(attributes)
+    for name in start:
+        known.pop(name, None)
+    return FinishedCall(own, known, metric_attributes(own, data), event)
+
+
+def _are_lists(data: dict[str, Any]) -> bool:
+    """Whether the messages can be read more than once."""
+    for name in LISTS:
+        value = data[name]
+        if value is not None and type(value) is not list and type(value) is not tuple:
+            return False
+    return True
+
+
+def _enrich(data: dict[str, Any], inner: dict[str, Any]) -> None:
+    """Add what calls inside of this one have published, as `enrich_from_context` of stock does."""
+    for name in MERGED:
+        value = inner[name]
+        if value is not None and data[name] is None:
+            data[name] = value
+    for mapping in ("attributes", "metric_attributes"):
+        for key, value in inner[mapping].items():
+            data[mapping].setdefault(key, value)
+    if inner["capture_content"]:
+        for name in CONTENT:
+            if not data[name]:
+                data[name] = inner[name]
+
+
+def _attributes(own: dict[str, Any], data: dict[str, Any]) -> dict[str, object]:
+    """What `_get_attributes` of stock returns."""
+    made: dict[str, object] = {}
+    take(made, data, FIRST)
+    conversation = own["conversation_id"] or data["conversation_id"]
+    if conversation is not None:
+        made[_CONVERSATION] = conversation
+    take(made, data, REQUEST)
+    reasons = data["response_finish_reasons"]
+    if reasons is None:
+        reasons = [message.finish_reason for message in data["output_messages"] if message.finish_reason]
+    else:
+        reasons = list(reasons)
+    if reasons:
+        made[_REASONS] = reasons
+    take(made, data, RESPONSE)
+    for name, field in USED:
+        value = data[field]
+        if value:
+            made[name] = value
+    take(made, data, LAST)
+    if data["conversation_compacted"]:
+        made[COMPACTED] = True
+    take(made, data, PROMPT)
+    return made
+
+
+def _tell(self: Any, made: FinishedCall, error: Any) -> None:
+    """Pass the outcome on to the span, the instruments, the hook and the logger."""
+    own = made.own
+    data: dict[str, Any] = own["data"].__dict__
+    span, context, instruments = own["span"], own["_span_context"], own["_instruments"]
+    if error is not None:
+        span.set_status(Status(_ERROR, error.message))
+    span.set_attributes(made.span)
+    duration = max(_timeit.default_timer() - own["_monotonic_start_s"], 0.0)
+    instruments.operation_duration.record(duration, attributes=made.metrics, context=context)
+    for kind, field in TOKENS:
+        count = data[field]
+        if count is not None:
+            instruments.token_usage.record(count, attributes={**made.metrics, _TOKEN_TYPE: kind}, context=context)
+    record = None
+    if made.event is not None:
+        record = _inference_globals["LogRecord"](event_name=_EVENT, attributes=made.event, context=context)
+    hook = own["_completion_hook"]
+    if type(hook) is not _NoOpCompletionHook or not has_no_fields(hook):
+        self._call_completion_hook(
+            inputs=data["input_messages"],
+            outputs=data["output_messages"],
+            system_instruction=data["system_instructions"],
+            tool_definitions=data["tool_definitions"],
+            log_record=record,
+        )
+    if record is not None:
+        own["_logger"].emit(record)

@@ -1,0 +1,20 @@
+# C types for the compiled twin of invocations.py.
+import cython
+
+from otel_fastpath.compiled.facts_c cimport Facts
+
+cdef dict _base_globals
+cdef dict _inference_globals
+cdef Facts _begun
+cdef Facts _measured
+cdef object _CLIENT
+cdef object _CHAT
+
+@cython.locals(start=dict, own=dict)
+cdef tuple _prepare(
+    tuple given, object provider, object model, object address, object port, object operation, object context
+)
+
+cdef _open(object self, dict own, object span, object context, object mode, object emits, object attaches)
+
+cdef _overwrite(dict data, dict given, tuple names)

@@ -1,0 +1,91 @@
+"""What `opentelemetry.util.genai` calls and reads, in whose place this package's functions stand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, owner_of
+from otel_fastpath.patching.sources.known import Known
+from otel_fastpath.patching.stock import Reached
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Written by tests/others/library_fingerprints.py.
+KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
+PACKAGE: Final = "opentelemetry.util.genai"
+BASE: Final = f"{PACKAGE}._invocation"
+INFERENCE: Final = f"{PACKAGE}._inference_invocation"
+_CALL: Final = f"{BASE}:GenAIInvocation"
+_INFERENCE_CALL: Final = f"{INFERENCE}:InferenceInvocation"
+MERGE: Final = f"{BASE}:_ContextData.merge"
+# What each replacement stands for besides its target.
+DATA: Final = (f"{INFERENCE}:InferenceData", f"{BASE}:_ContextData")
+STARTING: Final = (f"{_CALL}.__init__",)
+CHUNK: Final = (f"{_CALL}._on_stream_chunk", f"{_INFERENCE_CALL}._get_metric_attributes")
+FINISHING: Final = (
+    *(f"{_CALL}.{name}" for name in ("_apply_error_attributes", "_call_completion_hook", "_record_client_metrics")),
+    *(
+        f"{_INFERENCE_CALL}.{name}"
+        for name in (
+            "_get_attributes",
+            "_get_finish_reasons",
+            "_get_message_attributes",
+            "_get_metric_attributes",
+            "_get_metric_token_counts",
+            "_maybe_create_event",
+            "enrich_from_context",
+            "input_messages",
+            "output_messages",
+            "prompt_variables",
+            "request_stream",
+            "system_instruction",
+            "tool_definitions",
+        )
+    ),
+    MERGE,
+    f"{BASE}:get_content_attributes",
+    f"{PACKAGE}.utils:_GenAiJsonEncoder.default",
+)
+
+
+# Classes that no call of the replacements' is of, or whose methods they call.
+_NOT_REPLACED: Final = frozenset({"CompletionHook", "SuppressedInferenceInvocation", "_SafeCompletionHook"})
+
+
+class OddValueError(Exception):
+    """A value that stock must copy."""
+
+
+class StockInvocations(Reached):
+    """Functions of stock's, what they call, and classes that they use.
+
+    Args:
+        first: The functions.
+        used: The classes, each by the module that uses it, and the methods that make them.
+    """
+
+    def __init__(self, first: Sequence[str], *used: str) -> None:
+        super().__init__(first)
+        self._used = used
+        self._values: dict[str, Any] = {}
+
+    def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
+        """Every function and class as it is now, and why they may not be replaced."""
+        found, error = super().look()
+        found = [each for each in found if getattr(each[0], "__name__", "") not in _NOT_REPLACED]
+        for place in self._used:
+            owner, name = owner_of(sys.modules[place.partition(":")[0]], place)
+            value = getattr(owner, name)
+            if self._values.setdefault(place, value) is not value:
+                error = error or ReplacedError(f"{place} is replaced already")
+            found.append((owner, name, value))
+        return found, error
+
+
+_USED: Final = (f"{INFERENCE}:InferenceData", f"{INFERENCE}:InferenceData.__init__")
+BEGUN: Final = StockInvocations(STARTING, *_USED)
+MEASURED: Final = StockInvocations(CHUNK)
+FINISHED: Final = StockInvocations(FINISHING, *_USED, f"{BASE}:gen_ai_json_dumps")
