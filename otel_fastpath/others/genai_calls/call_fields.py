@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import Any
 
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as _names
 from opentelemetry.semconv.attributes import server_attributes
 from opentelemetry.util.genai import _inference_invocation as _inference
 from opentelemetry.util.genai._inference_invocation import InferenceData
 
-if TYPE_CHECKING:
-    from typing import Any
-
 # The fields that stock does not merge, or as dicts.
 _NOT_MERGED = frozenset({"attributes", "metric_attributes", "capture_content", "upload_completion"})
+# Those of the content; lists are the first.
 CONTENT = ("input_messages", "output_messages", "system_instructions", "prompt_variable", "tool_definitions")
 LISTS = CONTENT[:3]
 MERGED = tuple([field.name for field in fields(InferenceData) if field.name not in {*_NOT_MERGED, *CONTENT}])
 EMPTY = dict(vars(InferenceData()))
-# Attribute and field, in stock's order; `USED` are left out if they are zero.
-REQUEST = (
+# Attribute and field, in stock's order; one without a field is added elsewhere.
+_TABLE = (
+    (_names.GEN_AI_PROVIDER_NAME, "provider_name"),
+    (_names.GEN_AI_REQUEST_MODEL, "request_model"),
+    (server_attributes.SERVER_ADDRESS, "server_address"),
+    (server_attributes.SERVER_PORT, "server_port"),
+    (_names.GEN_AI_CONVERSATION_ID, "conversation_id"),
     (_names.GEN_AI_REQUEST_STREAM, "request_stream"),
     (_names.GEN_AI_REQUEST_TEMPERATURE, "request_temperature"),
     (_names.GEN_AI_REQUEST_TOP_P, "request_top_p"),
@@ -30,16 +33,13 @@ REQUEST = (
     (_names.GEN_AI_REQUEST_MAX_TOKENS, "request_max_tokens"),
     (_names.GEN_AI_REQUEST_STOP_SEQUENCES, "request_stop_sequences"),
     (_names.GEN_AI_REQUEST_SEED, "request_seed"),
-)
-RESPONSE = (
+    (_names.GEN_AI_RESPONSE_FINISH_REASONS, "response_finish_reasons"),
     (_names.GEN_AI_RESPONSE_MODEL, "response_model"),
     (_names.GEN_AI_RESPONSE_ID, "response_id"),
     (_names.GEN_AI_USAGE_INPUT_TOKENS, "usage_input_tokens"),
     (_names.GEN_AI_USAGE_OUTPUT_TOKENS, "usage_output_tokens"),
     (_names.GEN_AI_REQUEST_CHOICE_COUNT, "request_choice_count"),
     (_names.GEN_AI_OUTPUT_TYPE, "output_type"),
-)
-USED = (
     (_inference._GEN_AI_USAGE_CACHE_WRITE_INPUT_TOKENS, "usage_cache_write_input_tokens"),
     (_names.GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, "usage_cache_read_input_tokens"),
     (_names.GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, "usage_reasoning_output_tokens"),
@@ -52,24 +52,26 @@ USED = (
     (_inference._GEN_AI_USAGE_TEXT_CACHE_READ_INPUT_TOKENS, "usage_text_cache_read_input_tokens"),
     (_inference._GEN_AI_USAGE_IMAGE_CACHE_READ_INPUT_TOKENS, "usage_image_cache_read_input_tokens"),
     (_inference._GEN_AI_USAGE_AUDIO_CACHE_READ_INPUT_TOKENS, "usage_audio_cache_read_input_tokens"),
-)
-LAST = (
     (_inference._GEN_AI_REQUEST_REASONING_LEVEL, "request_reasoning_level"),
     (_inference._GEN_AI_REQUEST_PREVIOUS_RESPONSE_ID, "request_previous_response_id"),
-)
-COMPACTED = _inference._GEN_AI_CONVERSATION_COMPACTED
-PROMPT = (
+    (_inference._GEN_AI_CONVERSATION_COMPACTED, "conversation_compacted"),
     (_names.GEN_AI_PROMPT_NAME, "prompt_name"),
     (_inference._GEN_AI_PROMPT_VERSION, "prompt_version"),
     (_names.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK, "response_time_to_first_chunk"),
 )
-FIRST = (
-    (_names.GEN_AI_PROVIDER_NAME, "provider_name"),
-    (_names.GEN_AI_REQUEST_MODEL, "request_model"),
-    (server_attributes.SERVER_ADDRESS, "server_address"),
-    (server_attributes.SERVER_PORT, "server_port"),
-)
-METRIC = (*FIRST[:2], (_names.GEN_AI_RESPONSE_MODEL, "response_model"), *FIRST[2:])
+_FIELDS_IN_ORDER = [field for _, field in _TABLE]
+# The attributes, and where in that order a field's is.
+_ATTRIBUTES = tuple([name for name, _ in _TABLE])
+_RANKS = {field: rank for rank, field in enumerate(_FIELDS_IN_ORDER)}
+_NONE_OF_THEM: list[Any] = [None] * len(_TABLE)
+_CONVERSATION = _RANKS["conversation_id"]
+_REASONS = _RANKS["response_finish_reasons"]
+# From the first to the last of these, zero is left out.
+_FIRST_COUNT = _RANKS["usage_cache_write_input_tokens"]
+_LAST_COUNT = _RANKS["usage_audio_cache_read_input_tokens"]
+_COMPACTED = _RANKS["conversation_compacted"]
+_PROVIDER, _MODEL, _ADDRESS, _PORT = _ATTRIBUTES[:4]
+_RESPONSE_MODEL = _names.GEN_AI_RESPONSE_MODEL
 TOKENS = (
     (_names.GenAiTokenTypeValues.INPUT.value, "usage_input_tokens"),
     (_names.GenAiTokenTypeValues.OUTPUT.value, "usage_output_tokens"),
@@ -85,15 +87,60 @@ def new_data() -> Any:
 
 def metric_attributes(own: dict[str, Any], data: dict[str, object]) -> dict[str, object]:
     """What `InferenceInvocation._get_metric_attributes` returns."""
-    made: dict[str, object] = dict(own["_start_attributes"])
-    take(made, data, METRIC)
-    made.update(own["metric_attributes"])
+    start: dict[str, object] = own["_start_attributes"]
+    more: dict[str, object] = own["metric_attributes"]
+    made = start.copy()
+    if data["provider_name"] is not None:
+        made[_PROVIDER] = data["provider_name"]
+    if data["request_model"] is not None:
+        made[_MODEL] = data["request_model"]
+    if data["response_model"] is not None:
+        made[_RESPONSE_MODEL] = data["response_model"]
+    if data["server_address"] is not None:
+        made[_ADDRESS] = data["server_address"]
+    if data["server_port"] is not None:
+        made[_PORT] = data["server_port"]
+    if more:
+        made.update(more)
     return made
 
 
-def take(made: dict[str, object], data: dict[str, object], table: tuple[tuple[str, str], ...]) -> None:
-    """Add the attributes of a table whose fields are set."""
-    for name, field in table:
-        value = data.get(field)
+def attributes_of(own: dict[str, Any], data: dict[str, Any]) -> dict[str, object]:
+    """What `InferenceInvocation._get_attributes` returns."""
+    found = _NONE_OF_THEM.copy()
+    for field, value in data.items():
+        if value is None:
+            continue
+        rank = _RANKS.get(field, -1)
+        if rank >= 0 and (rank < _FIRST_COUNT or rank > _LAST_COUNT or value):
+            found[rank] = value
+    if own["conversation_id"]:
+        found[_CONVERSATION] = own["conversation_id"]
+    if found[_COMPACTED] is not None:
+        found[_COMPACTED] = True if found[_COMPACTED] else None
+    reasons = found[_REASONS]
+    if reasons is None:
+        reasons = [message.finish_reason for message in data["output_messages"] if message.finish_reason]
+    else:
+        reasons = list(reasons)
+    found[_REASONS] = reasons or None
+    made: dict[str, object] = {}
+    for rank, value in enumerate(found):
         if value is not None:
-            made[name] = value
+            made[_ATTRIBUTES[rank]] = value
+    return made
+
+
+def is_untouched(data: dict[str, object]) -> bool:
+    """Whether a record is as `new_data` made it: no call inside has published anything."""
+    for field, value in data.items():
+        if value is None or (value is False and field in _NOT_MERGED):
+            continue
+        if type(value) is not dict or value:
+            return False
+    return True
+
+
+def has_dicts(own: dict[str, object]) -> bool:
+    """Whether the further attributes that a call's user has set are in dicts, as they are at its start."""
+    return type(own["attributes"]) is dict and type(own["metric_attributes"]) is dict

@@ -4,20 +4,31 @@ import cython
 cdef tuple CONTENT
 cdef tuple LISTS
 cdef tuple MERGED
+cdef frozenset _NOT_MERGED
 cdef dict EMPTY
-cdef tuple FIRST
-cdef tuple REQUEST
-cdef tuple RESPONSE
-cdef tuple USED
-cdef tuple LAST
-cdef object COMPACTED
-cdef tuple PROMPT
-cdef tuple METRIC
 cdef tuple TOKENS
+cdef tuple _ATTRIBUTES
+cdef dict _RANKS
+cdef list _NONE_OF_THEM
+cdef Py_ssize_t _CONVERSATION
+cdef Py_ssize_t _REASONS
+cdef Py_ssize_t _FIRST_COUNT
+cdef Py_ssize_t _LAST_COUNT
+cdef Py_ssize_t _COMPACTED
+cdef object _PROVIDER
+cdef object _MODEL
+cdef object _ADDRESS
+cdef object _PORT
+cdef object _RESPONSE_MODEL
 
 cdef new_data()
 
-@cython.locals(made=dict)
+@cython.locals(start=dict, more=dict, made=dict)
 cdef dict metric_attributes(dict own, dict data)
 
-cdef take(dict made, dict data, tuple table)
+@cython.locals(found=list, rank=Py_ssize_t, made=dict)
+cdef dict attributes_of(dict own, dict data)
+
+cdef bint is_untouched(dict data) except -1
+
+cdef bint has_dicts(dict own) except -1

@@ -41,7 +41,7 @@ _CLASSES = (
     _types.UriPart,
 )
 # The names of their fields, in order.
-_FIELDS = {kind: tuple([field.name for field in fields(kind)]) for kind in _CLASSES}
+_FIELDS: dict[type, tuple[str, ...]] = {kind: tuple([field.name for field in fields(kind)]) for kind in _CLASSES}
 _MISSING = object()
 # It keeps nothing of what it has encoded.
 _encode = _GenAiJsonEncoder(separators=(",", ":")).encode
@@ -76,7 +76,7 @@ def add_encoded(attributes: dict[str, object], made: dict[str, list[object]]) ->
 def _listed(items: object) -> list[object]:
     if type(items) is not list and type(items) is not tuple:
         raise OddValueError
-    made = []
+    made: list[object] = []
     for each in items:
         names = _FIELDS.get(type(each))
         if names is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import timeit as _timeit
 from typing import TYPE_CHECKING
 
+from opentelemetry.context.context import Context
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as _names
 from opentelemetry.semconv.attributes import error_attributes
 from opentelemetry.trace.status import Status, StatusCode
@@ -23,22 +24,17 @@ from opentelemetry.util.genai.types import ContentCapturingMode
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import has_no_fields
-from otel_fastpath.others.genai_calls.contents import add_encoded, contents
 from otel_fastpath.others.genai_calls.call_fields import (
-    COMPACTED,
     CONTENT,
-    FIRST,
-    LAST,
     LISTS,
     MERGED,
-    PROMPT,
-    REQUEST,
-    RESPONSE,
     TOKENS,
-    USED,
+    attributes_of,
+    has_dicts,
+    is_untouched,
     metric_attributes,
-    take,
 )
+from otel_fastpath.others.genai_calls.contents import add_encoded, contents
 from otel_fastpath.others.genai_calls.stock_genai import FINISHED, OddValueError
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
@@ -52,8 +48,6 @@ _PLACE = "the end of a genai call"
 _ERROR = StatusCode.ERROR
 _ERROR_TYPE = error_attributes.ERROR_TYPE
 _TOKEN_TYPE = _names.GEN_AI_TOKEN_TYPE
-_CONVERSATION = _names.GEN_AI_CONVERSATION_ID
-_REASONS = _names.GEN_AI_RESPONSE_FINISH_REASONS
 _EVENT = "gen_ai.client.inference.operation.details"
 _SPAN_ONLY = ContentCapturingMode.SPAN_ONLY
 _EVENT_ONLY = ContentCapturingMode.EVENT_ONLY
@@ -110,11 +104,12 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
     None, or an error, if stock must do it: it may do again all that was done here.
     """
     data: dict[str, Any] = own["data"].__dict__
+    context = own["_span_context"]
+    if type(context) is not Context or not has_dicts(own) or not _are_lists(data) or data["prompt_variable"]:
+        return None
     attributes: dict[str, Any] = own["attributes"]
     mode = own["_content_capturing_mode"]
-    if not _are_lists(data) or data["prompt_variable"]:
-        return None
-    inner = _inference_globals["get_value"](CLIENT_INFERENCE_CONTEXT_KEY, context=own["_span_context"])
+    inner = context.get(CLIENT_INFERENCE_CONTEXT_KEY)
     if error is not None:
         attributes[_ERROR_TYPE] = error.type
         own["metric_attributes"][_ERROR_TYPE] = error.type
@@ -131,11 +126,11 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
     for name in LISTS:
         if type(data[name]) is not list:
             data[name] = list(data[name] or ())
-    known = _attributes(own, data)
+    known = attributes_of(own, data)
     start: dict[str, object] = own["_start_attributes"]
     is_on_span = mode is _SPAN_ONLY or mode is _BOTH
     is_in_event = own["_emit_event"] and (mode is _EVENT_ONLY or mode is _BOTH)
-    content: dict[str, object] = contents(data) if is_on_span or is_in_event else {}
+    content: dict[str, list[object]] = contents(data) if is_on_span or is_in_event else {}
     event = None
     if own["_emit_event"]:
         event = {**start, **known}
@@ -161,6 +156,8 @@ def _are_lists(data: dict[str, Any]) -> bool:
 
 def _enrich(data: dict[str, Any], inner: dict[str, Any]) -> None:
     """Add what calls inside of this one have published, as `enrich_from_context` of stock does."""
+    if is_untouched(inner):
+        return
     for name in MERGED:
         value = inner[name]
         if value is not None and data[name] is None:
@@ -172,33 +169,6 @@ def _enrich(data: dict[str, Any], inner: dict[str, Any]) -> None:
         for name in CONTENT:
             if not data[name]:
                 data[name] = inner[name]
-
-
-def _attributes(own: dict[str, Any], data: dict[str, Any]) -> dict[str, object]:
-    """What `_get_attributes` of stock returns."""
-    made: dict[str, object] = {}
-    take(made, data, FIRST)
-    conversation = own["conversation_id"] or data["conversation_id"]
-    if conversation is not None:
-        made[_CONVERSATION] = conversation
-    take(made, data, REQUEST)
-    reasons = data["response_finish_reasons"]
-    if reasons is None:
-        reasons = [message.finish_reason for message in data["output_messages"] if message.finish_reason]
-    else:
-        reasons = list(reasons)
-    if reasons:
-        made[_REASONS] = reasons
-    take(made, data, RESPONSE)
-    for name, field in USED:
-        value = data[field]
-        if value:
-            made[name] = value
-    take(made, data, LAST)
-    if data["conversation_compacted"]:
-        made[COMPACTED] = True
-    take(made, data, PROMPT)
-    return made
 
 
 def _tell(self: Any, made: FinishedCall, error: Any) -> None:

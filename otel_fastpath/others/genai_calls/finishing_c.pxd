@@ -19,8 +19,5 @@ cdef bint _are_lists(dict data) except -1
 
 cdef _enrich(dict data, dict inner)
 
-@cython.locals(made=dict)
-cdef dict _attributes(dict own, dict data)
-
 @cython.locals(own=dict, data=dict)
 cdef _tell(object self, FinishedCall made, object error)

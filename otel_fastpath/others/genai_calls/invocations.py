@@ -7,10 +7,13 @@ the API, the SDK and other code's hooks is called here, too, in the same order.
 
 from __future__ import annotations
 
+import os as _os
 import timeit as _timeit
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from opentelemetry.context.context import Context
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as _names
+from opentelemetry.semconv.attributes import server_attributes
 from opentelemetry.trace import SpanKind
 from opentelemetry.util.genai import _inference_invocation as _inference
 from opentelemetry.util.genai import _invocation as _base
@@ -20,28 +23,57 @@ from opentelemetry.util.genai._inference_invocation import (
     InferenceData,
     InferenceInvocation,
 )
+from opentelemetry.util.genai.types import ContentCapturingMode
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.others.genai_calls.call_fields import CONTENT, EMPTY, FIRST, MERGED, metric_attributes, new_data
+from otel_fastpath.compiled.helpers import set_item, with_value
+from otel_fastpath.others.genai_calls.call_fields import CONTENT, EMPTY, MERGED, has_dicts, metric_attributes, new_data
 from otel_fastpath.others.genai_calls.stock_genai import BEGUN, MEASURED
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.patching.variables import VARIABLES, encoded
+from otel_fastpath.trace.context.context_functions import attach_known, known_context
+from otel_fastpath.trace.context.current_context import with_span
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 _STARTING = "the start of a genai call"
 _CHUNK = "a chunk of a genai call"
 _MERGING = "merging the data of genai calls"
 _CLIENT = SpanKind.CLIENT
 _CHAT = _names.GenAiOperationNameValues.CHAT.value
+_OPERATION = _names.GEN_AI_OPERATION_NAME
+_PROVIDER = _names.GEN_AI_PROVIDER_NAME
+_MODEL = _names.GEN_AI_REQUEST_MODEL
+_ADDRESS = server_attributes.SERVER_ADDRESS
+_PORT = server_attributes.SERVER_PORT
+_EVENT_ONLY = ContentCapturingMode.EVENT_ONLY
+_BOTH = ContentCapturingMode.SPAN_AND_EVENT
+_EMIT = encoded("OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT")
+_environ = _os.environ
+# The fields of a call that has not started, in stock's order.
+_CALL: dict[str, Any] = {
+    "data": None,
+    "_context_key": CLIENT_INFERENCE_CONTEXT_KEY,
+    "_dataclass_class_object": InferenceData,
+    **dict.fromkeys(("_tracer", "_instruments", "_logger", "_completion_hook", "_error_type_resolver")),
+    **dict.fromkeys(("_operation_name", "_content_capturing_mode", "attributes", "metric_attributes")),
+    **dict.fromkeys(("conversation_id", "_start_attributes")),
+    "_start_span": True,
+    **dict.fromkeys(("span", "_span_context", "_attach_to_context", "_context_token", "_monotonic_start_s")),
+    **dict.fromkeys(("_request_stream", "_ttfc_seconds", "_stream_last_chunk_at")),
+    "_finished": False,
+    **dict.fromkeys(("_provider", "_request_model", "_server_address", "_server_port", "_emit_event")),
+}
 # What other code may replace in stock's modules is looked up at each call.
 _base_globals = vars(_base)
 _inference_globals = vars(_inference)
 _begun = Facts(UNKNOWN)
 _measured = Facts(UNKNOWN)
+
+
 class StartedSpans:
     """In the place of a tracer, for stock's code to go on with a span that has been started."""
 
@@ -84,17 +116,26 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
                 and not is_inert(switch)
                 and (_begun.hold() or BEGUN.holds_again(_begun))
             ):
-                given = (tracer, instruments, logger, completion_hook, error_type_resolver, conversation_id)
-                own, name, below = _prepare(
-                    given, provider, request_model, server_address, server_port, operation_name, context
-                )
-                if content_capturing_mode is None:
-                    content_capturing_mode = _base_globals["get_content_capturing_mode"]()
-                emits = _inference_globals["_should_emit_event"](content_capturing_mode)
-                start = own["_start_attributes"]
-                span = tracer.start_span(name=name, kind=_CLIENT, attributes=start, context=below)
-                _open(self, own, span, below, content_capturing_mode, emits, _attach_to_context)
-                return
+                known = known_context(context)
+                if known is not None:
+                    given = (tracer, instruments, logger, completion_hook, error_type_resolver, conversation_id)
+                    own = _prepare(given, provider, request_model, server_address, server_port, operation_name, known)
+                    mode = content_capturing_mode
+                    if mode is None:
+                        mode = _base_globals["get_content_capturing_mode"]()
+                    emits = _emits(mode)
+                    below = context
+                    if own["conversation_id"]:
+                        below = known = with_value(Context, known, CONVERSATION_ID_KEY, own["conversation_id"])
+                    operation = own["_operation_name"]
+                    span = tracer.start_span(
+                        name=f"{operation} {request_model}" if request_model else operation,
+                        kind=_CLIENT,
+                        attributes=own["_start_attributes"],
+                        context=below,
+                    )
+                    _open(self, own, span, known, mode, emits, _attach_to_context)
+                    return
         except Exception as error:
             faults.absorb(_STARTING, error)
         original(
@@ -121,75 +162,66 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, __init__, switch)
 
 
+def _emits(mode: Any) -> bool:
+    """Whether the call has an event, as `_should_emit_event` of stock finds it."""
+    if _os.environ is _environ and _EMIT not in VARIABLES:
+        return mode is _EVENT_ONLY or mode is _BOTH
+    return _inference_globals["_should_emit_event"](mode)  # type: ignore[no-any-return]  # stock's
+
+
 def _prepare(
-    given: tuple[Any, ...], provider: Any, model: Any, address: Any, port: Any, operation: Any, context: Any
-) -> tuple[dict[str, object], str, Any]:
-    """The fields of a call, the name of its span and the context to start it in."""
+    given: tuple[Any, ...], provider: Any, model: Any, address: Any, port: Any, operation: Any, context: Context
+) -> dict[str, Any]:
+    """The fields of a call that starts in this context; the span and what follows from it are missing."""
     tracer, instruments, logger, hook, resolver, conversation = given
-    operation = operation or _CHAT
-    start = {_names.GEN_AI_OPERATION_NAME: operation}
-    for (name, _), value in zip(FIRST, (provider, model, address, port)):  # noqa: B905  # without a keyword, in C
-        if value is not None:
-            start[name] = value
+    if not operation:
+        operation = _CHAT
+    start = {_OPERATION: operation}
     attributes: dict[str, object] = {}
     metric_attributes: dict[str, object] = {}
+    record = EMPTY.copy()
+    record["operation_name"] = operation
+    if provider is not None:
+        start[_PROVIDER] = record["provider_name"] = provider
+    if model is not None:
+        start[_MODEL] = record["request_model"] = model
+    if address is not None:
+        start[_ADDRESS] = record["server_address"] = address
+    if port is not None:
+        start[_PORT] = record["server_port"] = port
+    record["conversation_id"] = conversation
+    record["input_messages"], record["output_messages"], record["system_instructions"] = [], [], []
+    record["attributes"] = attributes
+    record["metric_attributes"] = metric_attributes
     data = InferenceData.__new__(InferenceData)
-    data.__dict__ = {
-        **EMPTY,
-        "provider_name": provider,
-        "request_model": model,
-        "server_address": address,
-        "server_port": port,
-        "conversation_id": conversation,
-        "operation_name": operation,
-        "input_messages": [],
-        "output_messages": [],
-        "system_instructions": [],
-        "attributes": attributes,
-        "metric_attributes": metric_attributes,
-    }
+    data.__dict__ = record
     if conversation is None:
-        conversation = _base_globals["get_ambient_conversation_id"](context)
-    if conversation:
-        context = _base_globals["with_conversation_id"](conversation, context=context)
-    own = {
-        "data": data,
-        "_context_key": CLIENT_INFERENCE_CONTEXT_KEY,
-        "_dataclass_class_object": InferenceData,
-        "_tracer": tracer,
-        "_instruments": instruments,
-        "_logger": logger,
-        "_completion_hook": hook,
-        "_error_type_resolver": resolver,
-        "_operation_name": operation,
-        "_content_capturing_mode": None,
-        "attributes": attributes,
-        "metric_attributes": metric_attributes,
-        "conversation_id": conversation,
-        "_start_attributes": start,
-        "_start_span": True,
-        "span": None,
-        "_span_context": None,
-        "_attach_to_context": True,
-        "_context_token": None,
-        "_monotonic_start_s": 0.0,
-        "_request_stream": None,
-        "_ttfc_seconds": None,
-        "_stream_last_chunk_at": None,
-        "_finished": False,
-        "_provider": provider,
-        "_request_model": model,
-        "_server_address": address,
-        "_server_port": port,
-        "_emit_event": False,
-    }
-    return own, f"{operation} {model}" if model else operation, context
+        ambient = context.get(CONVERSATION_ID_KEY)
+        conversation = ambient if isinstance(ambient, str) else None
+    own = _CALL.copy()
+    own["data"] = data
+    own["_tracer"] = tracer
+    own["_instruments"] = instruments
+    own["_logger"] = logger
+    own["_completion_hook"] = hook
+    own["_error_type_resolver"] = resolver
+    own["_operation_name"] = operation
+    own["attributes"] = attributes
+    own["metric_attributes"] = metric_attributes
+    own["conversation_id"] = conversation
+    own["_start_attributes"] = start
+    own["_provider"] = provider
+    own["_request_model"] = model
+    own["_server_address"] = address
+    own["_server_port"] = port
+    return own
 
 
-def _open(self: Any, own: dict[str, object], span: Any, context: Any, mode: Any, emits: Any, attaches: Any) -> None:
+def _open(self: Any, own: dict[str, object], span: Any, context: Context, mode: Any, emits: Any, attaches: Any) -> None:
     """Set the fields of a call whose span has started, and make that current as the last step."""
-    inner = _base_globals["set_span_in_context"](span, context)
-    inner = _base_globals["set_value"](CLIENT_INFERENCE_CONTEXT_KEY, new_data(), context=inner)
+    inner = with_span(context, span)
+    # Nobody else has this context yet.
+    set_item(inner, CLIENT_INFERENCE_CONTEXT_KEY, new_data())
     own["_content_capturing_mode"] = mode
     own["_emit_event"] = emits
     own["span"] = span
@@ -198,7 +230,8 @@ def _open(self: Any, own: dict[str, object], span: Any, context: Any, mode: Any,
     own["_monotonic_start_s"] = _timeit.default_timer()
     self.__dict__ = own
     if attaches:
-        own["_context_token"] = _base_globals["attach"](inner)
+        token = attach_known(inner)
+        own["_context_token"] = _base_globals["attach"](inner) if token is None else token
 
 
 def bind_on_stream_chunk(original: Callable[..., None]) -> Callable[..., object]:
@@ -216,10 +249,11 @@ def bind_on_stream_chunk(original: Callable[..., None]) -> Callable[..., object]
             ):
                 own = self.__dict__
                 data = self.data.__dict__
-                attributes = metric_attributes(own, data)
-                before = own["_stream_last_chunk_at"]
-                delta = max(chunk_at - (own["_monotonic_start_s"] if before is None else before), 0.0)
-                is_first = own["_ttfc_seconds"] is None
+                if has_dicts(own):
+                    attributes = metric_attributes(own, data)
+                    before = own["_stream_last_chunk_at"]
+                    delta = max(chunk_at - (own["_monotonic_start_s"] if before is None else before), 0.0)
+                    is_first = own["_ttfc_seconds"] is None
         except Exception as error:
             faults.absorb(_CHUNK, error)
             is_first = None

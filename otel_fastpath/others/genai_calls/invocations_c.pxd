@@ -10,8 +10,14 @@ cdef Facts _measured
 cdef object _CLIENT
 cdef object _CHAT
 
-@cython.locals(start=dict, own=dict)
-cdef tuple _prepare(
+cdef dict _CALL
+cdef object _EVENT_ONLY
+cdef object _BOTH
+
+cdef _emits(object mode)
+
+@cython.locals(start=dict, own=dict, record=dict)
+cdef dict _prepare(
     tuple given, object provider, object model, object address, object port, object operation, object context
 )
 

@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry import context
+from opentelemetry.trace import propagation
+
+from otel_fastpath.compiled.facts import is_same
 from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, owner_of
 from otel_fastpath.patching.sources.known import Known
-from otel_fastpath.patching.stock import Reached
+from otel_fastpath.patching.stock import Reached, as_defined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,11 +69,13 @@ class StockInvocations(Reached):
     Args:
         first: The functions.
         used: The classes, each by the module that uses it, and the methods that make them.
+        api: The functions of the API's contexts, each by the module that calls it.
     """
 
-    def __init__(self, first: Sequence[str], *used: str) -> None:
+    def __init__(self, first: Sequence[str], used: Sequence[str] = (), api: Sequence[str] = ()) -> None:
         super().__init__(first)
         self._used = used
+        self._api = api
         self._values: dict[str, Any] = {}
 
     def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
@@ -82,10 +88,23 @@ class StockInvocations(Reached):
             if self._values.setdefault(place, value) is not value:
                 error = error or ReplacedError(f"{place} is replaced already")
             found.append((owner, name, value))
+        for place in self._api:
+            owner, name = owner_of(sys.modules[place.partition(":")[0]], place)
+            value = getattr(owner, name)
+            if not is_same(value, as_defined(propagation if name == "set_span_in_context" else context, name)):
+                error = error or ReplacedError(f"{place} is replaced already")
+            found.append((owner, name, value))
         return found, error
 
 
 _USED: Final = (f"{INFERENCE}:InferenceData", f"{INFERENCE}:InferenceData.__init__")
-BEGUN: Final = StockInvocations(STARTING, *_USED)
+BEGUN: Final = StockInvocations(
+    STARTING,
+    _USED,
+    (
+        *(f"{BASE}:{name}" for name in ("attach", "set_span_in_context", "set_value")),
+        *(f"{PACKAGE}._conversation_context:{name}" for name in ("get_value", "set_value")),
+    ),
+)
 MEASURED: Final = StockInvocations(CHUNK)
-FINISHED: Final = StockInvocations(FINISHING, *_USED, f"{BASE}:gen_ai_json_dumps")
+FINISHED: Final = StockInvocations(FINISHING, (*_USED, f"{BASE}:gen_ai_json_dumps"), (f"{INFERENCE}:get_value",))
