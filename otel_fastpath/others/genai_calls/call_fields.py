@@ -10,13 +10,12 @@ from opentelemetry.semconv.attributes import server_attributes
 from opentelemetry.util.genai import _inference_invocation as _inference
 from opentelemetry.util.genai._inference_invocation import InferenceData
 
-# The fields that stock does not merge, or as dicts.
-_NOT_MERGED = frozenset({"attributes", "metric_attributes", "capture_content", "upload_completion"})
-# Those of the content; lists are the first.
+# Of a record's fields, those whose first values are those of its class are not stored before they are set.
 CONTENT = ("input_messages", "output_messages", "system_instructions", "prompt_variable", "tool_definitions")
 LISTS = CONTENT[:3]
-MERGED = tuple([field.name for field in fields(InferenceData) if field.name not in {*_NOT_MERGED, *CONTENT}])
-EMPTY = dict(vars(InferenceData()))
+_NOT_MERGED = {"attributes", "metric_attributes", "capture_content", "upload_completion"}
+MERGED = frozenset({field.name for field in fields(InferenceData)} - _NOT_MERGED)
+MERGED_ALWAYS = MERGED - {*CONTENT}
 # Attribute and field, in stock's order; one without a field is added elsewhere.
 _TABLE = (
     (_names.GEN_AI_PROVIDER_NAME, "provider_name"),
@@ -70,8 +69,7 @@ _REASONS = _RANKS["response_finish_reasons"]
 _FIRST_COUNT = _RANKS["usage_cache_write_input_tokens"]
 _LAST_COUNT = _RANKS["usage_audio_cache_read_input_tokens"]
 _COMPACTED = _RANKS["conversation_compacted"]
-_PROVIDER, _MODEL, _ADDRESS, _PORT = _ATTRIBUTES[:4]
-_RESPONSE_MODEL = _names.GEN_AI_RESPONSE_MODEL
+_METRIC = (*_TABLE[:2], (_names.GEN_AI_RESPONSE_MODEL, "response_model"), *_TABLE[2:4])
 TOKENS = (
     (_names.GenAiTokenTypeValues.INPUT.value, "usage_input_tokens"),
     (_names.GenAiTokenTypeValues.OUTPUT.value, "usage_output_tokens"),
@@ -81,7 +79,7 @@ TOKENS = (
 def new_data() -> Any:
     """What `InferenceData()` makes."""
     made = InferenceData.__new__(InferenceData)
-    made.__dict__ = {**EMPTY, "attributes": {}, "metric_attributes": {}}
+    made.__dict__ = {"attributes": {}, "metric_attributes": {}}
     return made
 
 
@@ -90,16 +88,10 @@ def metric_attributes(own: dict[str, Any], data: dict[str, object]) -> dict[str,
     start: dict[str, object] = own["_start_attributes"]
     more: dict[str, object] = own["metric_attributes"]
     made = start.copy()
-    if data["provider_name"] is not None:
-        made[_PROVIDER] = data["provider_name"]
-    if data["request_model"] is not None:
-        made[_MODEL] = data["request_model"]
-    if data["response_model"] is not None:
-        made[_RESPONSE_MODEL] = data["response_model"]
-    if data["server_address"] is not None:
-        made[_ADDRESS] = data["server_address"]
-    if data["server_port"] is not None:
-        made[_PORT] = data["server_port"]
+    for name, field in _METRIC:
+        value = data.get(field)
+        if value is not None:
+            made[name] = value
     if more:
         made.update(more)
     return made
@@ -120,7 +112,7 @@ def attributes_of(own: dict[str, Any], data: dict[str, Any]) -> dict[str, object
         found[_COMPACTED] = True if found[_COMPACTED] else None
     reasons = found[_REASONS]
     if reasons is None:
-        reasons = [message.finish_reason for message in data["output_messages"] if message.finish_reason]
+        reasons = [each.finish_reason for each in data["output_messages"] if each.finish_reason]
     else:
         reasons = list(reasons)
     found[_REASONS] = reasons or None
@@ -129,16 +121,6 @@ def attributes_of(own: dict[str, Any], data: dict[str, Any]) -> dict[str, object
         if value is not None:
             made[_ATTRIBUTES[rank]] = value
     return made
-
-
-def is_untouched(data: dict[str, object]) -> bool:
-    """Whether a record is as `new_data` made it: no call inside has published anything."""
-    for field, value in data.items():
-        if value is None or (value is False and field in _NOT_MERGED):
-            continue
-        if type(value) is not dict or value:
-            return False
-    return True
 
 
 def has_dicts(own: dict[str, object]) -> bool:

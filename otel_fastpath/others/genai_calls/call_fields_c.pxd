@@ -3,9 +3,8 @@ import cython
 
 cdef tuple CONTENT
 cdef tuple LISTS
-cdef tuple MERGED
-cdef frozenset _NOT_MERGED
-cdef dict EMPTY
+cdef frozenset MERGED
+cdef frozenset MERGED_ALWAYS
 cdef tuple TOKENS
 cdef tuple _ATTRIBUTES
 cdef dict _RANKS
@@ -15,11 +14,7 @@ cdef Py_ssize_t _REASONS
 cdef Py_ssize_t _FIRST_COUNT
 cdef Py_ssize_t _LAST_COUNT
 cdef Py_ssize_t _COMPACTED
-cdef object _PROVIDER
-cdef object _MODEL
-cdef object _ADDRESS
-cdef object _PORT
-cdef object _RESPONSE_MODEL
+cdef tuple _METRIC
 
 cdef new_data()
 
@@ -28,7 +23,5 @@ cdef dict metric_attributes(dict own, dict data)
 
 @cython.locals(found=list, rank=Py_ssize_t, made=dict)
 cdef dict attributes_of(dict own, dict data)
-
-cdef bint is_untouched(dict data) except -1
 
 cdef bint has_dicts(dict own) except -1

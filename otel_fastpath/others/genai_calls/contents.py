@@ -61,7 +61,7 @@ def contents(data: dict[str, Any]) -> dict[str, list[object]]:
     """
     made: dict[str, list[object]] = {}
     for name, field in _CONTENT:
-        items = data[field]
+        items = data.get(field)
         if items:
             made[name] = _listed(items)
     return made

@@ -27,11 +27,10 @@ from otel_fastpath.compiled.helpers import has_no_fields
 from otel_fastpath.others.genai_calls.call_fields import (
     CONTENT,
     LISTS,
-    MERGED,
+    MERGED_ALWAYS,
     TOKENS,
     attributes_of,
     has_dicts,
-    is_untouched,
     metric_attributes,
 )
 from otel_fastpath.others.genai_calls.contents import add_encoded, contents
@@ -105,7 +104,7 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
     """
     data: dict[str, Any] = own["data"].__dict__
     context = own["_span_context"]
-    if type(context) is not Context or not has_dicts(own) or not _are_lists(data) or data["prompt_variable"]:
+    if type(context) is not Context or not has_dicts(own) or not _are_lists(data) or data.get("prompt_variable"):
         return None
     attributes: dict[str, Any] = own["attributes"]
     mode = own["_content_capturing_mode"]
@@ -115,7 +114,7 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
         own["metric_attributes"][_ERROR_TYPE] = error.type
     if type(inner) is InferenceData:
         _enrich(data, inner.__dict__)
-        if not _are_lists(data) or data["prompt_variable"]:
+        if not _are_lists(data) or data.get("prompt_variable"):
             return None
     elif inner is not None:
         return None
@@ -124,8 +123,8 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
     if own["_request_stream"] is not None:
         data["request_stream"] = own["_request_stream"]
     for name in LISTS:
-        if type(data[name]) is not list:
-            data[name] = list(data[name] or ())
+        if type(data.get(name)) is not list:
+            data[name] = list(data.get(name) or ())
     known = attributes_of(own, data)
     start: dict[str, object] = own["_start_attributes"]
     is_on_span = mode is _SPAN_ONLY or mode is _BOTH
@@ -148,7 +147,7 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
 def _are_lists(data: dict[str, Any]) -> bool:
     """Whether the messages can be read more than once."""
     for name in LISTS:
-        value = data[name]
+        value = data.get(name)
         if value is not None and type(value) is not list and type(value) is not tuple:
             return False
     return True
@@ -156,19 +155,16 @@ def _are_lists(data: dict[str, Any]) -> bool:
 
 def _enrich(data: dict[str, Any], inner: dict[str, Any]) -> None:
     """Add what calls inside of this one have published, as `enrich_from_context` of stock does."""
-    if is_untouched(inner):
-        return
-    for name in MERGED:
-        value = inner[name]
-        if value is not None and data[name] is None:
-            data[name] = value
-    for mapping in ("attributes", "metric_attributes"):
-        for key, value in inner[mapping].items():
-            data[mapping].setdefault(key, value)
-    if inner["capture_content"]:
-        for name in CONTENT:
-            if not data[name]:
-                data[name] = inner[name]
+    for field, value in inner.items():
+        if value is not None and field in MERGED_ALWAYS and data.get(field) is None:
+            data[field] = value
+    for name in ("attributes", "metric_attributes"):
+        for key, value in inner[name].items():
+            data[name].setdefault(key, value)
+    if inner.get("capture_content"):
+        for field in CONTENT:
+            if not data.get(field):
+                data[field] = inner.get(field)
 
 
 def _tell(self: Any, made: FinishedCall, error: Any) -> None:
@@ -182,7 +178,7 @@ def _tell(self: Any, made: FinishedCall, error: Any) -> None:
     duration = max(_timeit.default_timer() - own["_monotonic_start_s"], 0.0)
     instruments.operation_duration.record(duration, attributes=made.metrics, context=context)
     for kind, field in TOKENS:
-        count = data[field]
+        count = data.get(field)
         if count is not None:
             instruments.token_usage.record(count, attributes={**made.metrics, _TOKEN_TYPE: kind}, context=context)
     record = None
@@ -194,7 +190,7 @@ def _tell(self: Any, made: FinishedCall, error: Any) -> None:
             inputs=data["input_messages"],
             outputs=data["output_messages"],
             system_instruction=data["system_instructions"],
-            tool_definitions=data["tool_definitions"],
+            tool_definitions=data.get("tool_definitions"),
             log_record=record,
         )
     if record is not None:

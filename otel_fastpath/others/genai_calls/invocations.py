@@ -1,7 +1,7 @@
 """The start and the end of a call of an LLM, and the chunks of its answer. Plain Python; compiled as `invocations_c`.
 
-Stock's `InferenceInvocation` makes two records of 51 fields at the start, and at the end walks through them and through
-tables of attributes several times. The replacements read and write the records' own dicts. What stock's code calls of
+Stock's `InferenceInvocation` makes two records of 51 fields at the start. Here, they have only the fields that are set:
+the others have their values in the class. What stock's code calls of
 the API, the SDK and other code's hooks is called here, too, in the same order.
 """
 
@@ -27,7 +27,7 @@ from opentelemetry.util.genai.types import ContentCapturingMode
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import set_item, with_value
-from otel_fastpath.others.genai_calls.call_fields import CONTENT, EMPTY, MERGED, has_dicts, metric_attributes, new_data
+from otel_fastpath.others.genai_calls.call_fields import MERGED, has_dicts, metric_attributes, new_data
 from otel_fastpath.others.genai_calls.stock_genai import BEGUN, MEASURED
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
@@ -179,8 +179,14 @@ def _prepare(
     start = {_OPERATION: operation}
     attributes: dict[str, object] = {}
     metric_attributes: dict[str, object] = {}
-    record = EMPTY.copy()
-    record["operation_name"] = operation
+    record = {
+        "operation_name": operation,
+        "input_messages": [],
+        "output_messages": [],
+        "system_instructions": [],
+        "attributes": attributes,
+        "metric_attributes": metric_attributes,
+    }
     if provider is not None:
         start[_PROVIDER] = record["provider_name"] = provider
     if model is not None:
@@ -189,10 +195,8 @@ def _prepare(
         start[_ADDRESS] = record["server_address"] = address
     if port is not None:
         start[_PORT] = record["server_port"] = port
-    record["conversation_id"] = conversation
-    record["input_messages"], record["output_messages"], record["system_instructions"] = [], [], []
-    record["attributes"] = attributes
-    record["metric_attributes"] = metric_attributes
+    if conversation is not None:
+        record["conversation_id"] = conversation
     data = InferenceData.__new__(InferenceData)
     data.__dict__ = record
     if conversation is None:
@@ -282,14 +286,10 @@ def bind_merge(original: Callable[..., None]) -> Callable[..., object]:
 
     def merge(self: Any, other: Any, *, overwrite: bool = True) -> None:
         try:
-            if type(self) is InferenceData and type(other) is InferenceData and not is_inert(switch):
-                data, given = self.__dict__, other.__dict__
-                if len(data) == len(EMPTY) == len(given) and overwrite:
-                    _overwrite(data, given, MERGED)
-                    _overwrite(data, given, CONTENT)
-                    data["attributes"].update(given["attributes"])
-                    data["metric_attributes"].update(given["metric_attributes"])
-                    return
+            # Without `overwrite`, it is called by stock's end of a call only.
+            if overwrite and type(self) is InferenceData and type(other) is InferenceData and not is_inert(switch):
+                _overwrite(self.__dict__, other.__dict__)
+                return
         except Exception as error:
             faults.absorb(_MERGING, error)
         original(self, other, overwrite=overwrite)
@@ -297,8 +297,9 @@ def bind_merge(original: Callable[..., None]) -> Callable[..., object]:
     return patching(original, merge, switch)
 
 
-def _overwrite(data: dict[str, object], given: dict[str, object], names: tuple[str, ...]) -> None:
-    for name in names:
-        value = given[name]
-        if value is not None:
-            data[name] = value
+def _overwrite(data: dict[str, Any], given: dict[str, Any]) -> None:
+    for field, value in given.items():
+        if value is not None and field in MERGED:  # more may be there
+            data[field] = value
+    data["attributes"].update(given["attributes"])
+    data["metric_attributes"].update(given["metric_attributes"])

@@ -23,4 +23,4 @@ cdef dict _prepare(
 
 cdef _open(object self, dict own, object span, object context, object mode, object emits, object attaches)
 
-cdef _overwrite(dict data, dict given, tuple names)
+cdef _overwrite(dict data, dict given)
