@@ -16,13 +16,14 @@ LISTS = CONTENT[:3]
 _NOT_MERGED = {"attributes", "metric_attributes", "capture_content", "upload_completion"}
 MERGED = frozenset({field.name for field in fields(InferenceData)} - _NOT_MERGED)
 MERGED_ALWAYS = MERGED - {*CONTENT}
-# Attribute and field, in stock's order; one without a field is added elsewhere.
-_TABLE = (
+# Attribute and field, in stock's order; zero is left out of `_USED`.
+_FIRST = (
     (_names.GEN_AI_PROVIDER_NAME, "provider_name"),
     (_names.GEN_AI_REQUEST_MODEL, "request_model"),
     (server_attributes.SERVER_ADDRESS, "server_address"),
     (server_attributes.SERVER_PORT, "server_port"),
-    (_names.GEN_AI_CONVERSATION_ID, "conversation_id"),
+)
+_REQUEST = (
     (_names.GEN_AI_REQUEST_STREAM, "request_stream"),
     (_names.GEN_AI_REQUEST_TEMPERATURE, "request_temperature"),
     (_names.GEN_AI_REQUEST_TOP_P, "request_top_p"),
@@ -32,13 +33,16 @@ _TABLE = (
     (_names.GEN_AI_REQUEST_MAX_TOKENS, "request_max_tokens"),
     (_names.GEN_AI_REQUEST_STOP_SEQUENCES, "request_stop_sequences"),
     (_names.GEN_AI_REQUEST_SEED, "request_seed"),
-    (_names.GEN_AI_RESPONSE_FINISH_REASONS, "response_finish_reasons"),
+)
+_RESPONSE = (
     (_names.GEN_AI_RESPONSE_MODEL, "response_model"),
     (_names.GEN_AI_RESPONSE_ID, "response_id"),
     (_names.GEN_AI_USAGE_INPUT_TOKENS, "usage_input_tokens"),
     (_names.GEN_AI_USAGE_OUTPUT_TOKENS, "usage_output_tokens"),
     (_names.GEN_AI_REQUEST_CHOICE_COUNT, "request_choice_count"),
     (_names.GEN_AI_OUTPUT_TYPE, "output_type"),
+)
+_USED = (
     (_inference._GEN_AI_USAGE_CACHE_WRITE_INPUT_TOKENS, "usage_cache_write_input_tokens"),
     (_names.GEN_AI_USAGE_CACHE_READ_INPUT_TOKENS, "usage_cache_read_input_tokens"),
     (_names.GEN_AI_USAGE_REASONING_OUTPUT_TOKENS, "usage_reasoning_output_tokens"),
@@ -51,25 +55,20 @@ _TABLE = (
     (_inference._GEN_AI_USAGE_TEXT_CACHE_READ_INPUT_TOKENS, "usage_text_cache_read_input_tokens"),
     (_inference._GEN_AI_USAGE_IMAGE_CACHE_READ_INPUT_TOKENS, "usage_image_cache_read_input_tokens"),
     (_inference._GEN_AI_USAGE_AUDIO_CACHE_READ_INPUT_TOKENS, "usage_audio_cache_read_input_tokens"),
+)
+_MORE = (
     (_inference._GEN_AI_REQUEST_REASONING_LEVEL, "request_reasoning_level"),
     (_inference._GEN_AI_REQUEST_PREVIOUS_RESPONSE_ID, "request_previous_response_id"),
-    (_inference._GEN_AI_CONVERSATION_COMPACTED, "conversation_compacted"),
+)
+_LAST = (
     (_names.GEN_AI_PROMPT_NAME, "prompt_name"),
     (_inference._GEN_AI_PROMPT_VERSION, "prompt_version"),
     (_names.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK, "response_time_to_first_chunk"),
 )
-_FIELDS_IN_ORDER = [field for _, field in _TABLE]
-# The attributes, and where in that order a field's is.
-_ATTRIBUTES = tuple([name for name, _ in _TABLE])
-_RANKS = {field: rank for rank, field in enumerate(_FIELDS_IN_ORDER)}
-_NONE_OF_THEM: list[Any] = [None] * len(_TABLE)
-_CONVERSATION = _RANKS["conversation_id"]
-_REASONS = _RANKS["response_finish_reasons"]
-# From the first to the last of these, zero is left out.
-_FIRST_COUNT = _RANKS["usage_cache_write_input_tokens"]
-_LAST_COUNT = _RANKS["usage_audio_cache_read_input_tokens"]
-_COMPACTED = _RANKS["conversation_compacted"]
-_METRIC = (*_TABLE[:2], (_names.GEN_AI_RESPONSE_MODEL, "response_model"), *_TABLE[2:4])
+_METRIC = (*_FIRST[:2], _RESPONSE[0], *_FIRST[2:])
+_CONVERSATION = _names.GEN_AI_CONVERSATION_ID
+_REASONS = _names.GEN_AI_RESPONSE_FINISH_REASONS
+_COMPACTED = _inference._GEN_AI_CONVERSATION_COMPACTED
 TOKENS = (
     (_names.GenAiTokenTypeValues.INPUT.value, "usage_input_tokens"),
     (_names.GenAiTokenTypeValues.OUTPUT.value, "usage_output_tokens"),
@@ -88,10 +87,7 @@ def metric_attributes(own: dict[str, Any], data: dict[str, object]) -> dict[str,
     start: dict[str, object] = own["_start_attributes"]
     more: dict[str, object] = own["metric_attributes"]
     made = start.copy()
-    for name, field in _METRIC:
-        value = data.get(field)
-        if value is not None:
-            made[name] = value
+    take(made, data, _METRIC)
     if more:
         made.update(more)
     return made
@@ -99,28 +95,37 @@ def metric_attributes(own: dict[str, Any], data: dict[str, object]) -> dict[str,
 
 def attributes_of(own: dict[str, Any], data: dict[str, Any]) -> dict[str, object]:
     """What `InferenceInvocation._get_attributes` returns."""
-    found = _NONE_OF_THEM.copy()
-    for field, value in data.items():
-        if value is None:
-            continue
-        rank = _RANKS.get(field, -1)
-        if rank >= 0 and (rank < _FIRST_COUNT or rank > _LAST_COUNT or value):
-            found[rank] = value
-    if own["conversation_id"]:
-        found[_CONVERSATION] = own["conversation_id"]
-    if found[_COMPACTED] is not None:
-        found[_COMPACTED] = True if found[_COMPACTED] else None
-    reasons = found[_REASONS]
+    made: dict[str, object] = {}
+    take(made, data, _FIRST)
+    conversation = own["conversation_id"] or data.get("conversation_id")
+    if conversation is not None:
+        made[_CONVERSATION] = conversation
+    take(made, data, _REQUEST)
+    reasons = data.get("response_finish_reasons")
     if reasons is None:
         reasons = [each.finish_reason for each in data["output_messages"] if each.finish_reason]
     else:
         reasons = list(reasons)
-    found[_REASONS] = reasons or None
-    made: dict[str, object] = {}
-    for rank, value in enumerate(found):
-        if value is not None:
-            made[_ATTRIBUTES[rank]] = value
+    if reasons:
+        made[_REASONS] = reasons
+    take(made, data, _RESPONSE)
+    for name, field in _USED:
+        if data.get(field):
+            made[name] = data[field]
+    take(made, data, _MORE)
+    if data.get("conversation_compacted"):
+        made[_COMPACTED] = True
+    take(made, data, _LAST)
     return made
+
+
+def take(made: dict[str, object], data: dict[str, object], table: tuple[tuple[str, str], ...]) -> None:
+    """Add the attributes of a table whose fields are set."""
+    for name, field in table:
+        if field in data:
+            value = data[field]
+            if value is not None:
+                made[name] = value
 
 
 def has_dicts(own: dict[str, object]) -> bool:

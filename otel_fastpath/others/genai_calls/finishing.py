@@ -104,29 +104,32 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
     """
     data: dict[str, Any] = own["data"].__dict__
     context = own["_span_context"]
-    if type(context) is not Context or not has_dicts(own) or not _are_lists(data) or data.get("prompt_variable"):
+    if type(context) is not Context or not has_dicts(own):
         return None
     attributes: dict[str, Any] = own["attributes"]
-    mode = own["_content_capturing_mode"]
-    inner = context.get(CLIENT_INFERENCE_CONTEXT_KEY)
     if error is not None:
-        attributes[_ERROR_TYPE] = error.type
-        own["metric_attributes"][_ERROR_TYPE] = error.type
+        attributes[_ERROR_TYPE] = own["metric_attributes"][_ERROR_TYPE] = error.type
+    inner = context.get(CLIENT_INFERENCE_CONTEXT_KEY)
     if type(inner) is InferenceData:
         _enrich(data, inner.__dict__)
-        if not _are_lists(data) or data.get("prompt_variable"):
-            return None
     elif inner is not None:
+        return None
+    for name in LISTS:
+        kind = type(messages := data.get(name))
+        if kind is not list:
+            if messages is not None and kind is not tuple:
+                # It might be read once only.
+                return None
+            data[name] = list(messages or ())
+    if data.get("prompt_variable"):
         return None
     data["attributes"] = attributes
     data["metric_attributes"] = own["metric_attributes"]
     if own["_request_stream"] is not None:
         data["request_stream"] = own["_request_stream"]
-    for name in LISTS:
-        if type(data.get(name)) is not list:
-            data[name] = list(data.get(name) or ())
     known = attributes_of(own, data)
     start: dict[str, object] = own["_start_attributes"]
+    mode = own["_content_capturing_mode"]
     is_on_span = mode is _SPAN_ONLY or mode is _BOTH
     is_in_event = own["_emit_event"] and (mode is _EVENT_ONLY or mode is _BOTH)
     content: dict[str, list[object]] = contents(data) if is_on_span or is_in_event else {}
@@ -138,19 +141,12 @@ def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:
         event.update(attributes)
     if is_on_span:
         add_encoded(known, content)
-    known.update(attributes)
+    if attributes:
+        known.update(attributes)
     for name in start:
-        known.pop(name, None)
+        if name in known:
+            del known[name]
     return FinishedCall(own, known, metric_attributes(own, data), event)
-
-
-def _are_lists(data: dict[str, Any]) -> bool:
-    """Whether the messages can be read more than once."""
-    for name in LISTS:
-        value = data.get(name)
-        if value is not None and type(value) is not list and type(value) is not tuple:
-            return False
-    return True
 
 
 def _enrich(data: dict[str, Any], inner: dict[str, Any]) -> None:

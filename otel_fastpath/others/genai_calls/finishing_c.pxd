@@ -15,8 +15,6 @@ cdef class FinishedCall:
 @cython.locals(data=dict, attributes=dict, known=dict, start=dict, content=dict, event=dict)
 cdef FinishedCall _finish(dict own, object error)
 
-cdef bint _are_lists(dict data) except -1
-
 cdef _enrich(dict data, dict inner)
 
 @cython.locals(own=dict, data=dict)

@@ -299,7 +299,7 @@ def bind_merge(original: Callable[..., None]) -> Callable[..., object]:
 
 def _overwrite(data: dict[str, Any], given: dict[str, Any]) -> None:
     for field, value in given.items():
-        if value is not None and field in MERGED:  # more may be there
-            data[field] = value
+        if value is not None and field in MERGED:
+            data[field] = value  # noqa: PERF403  # more may be there
     data["attributes"].update(given["attributes"])
     data["metric_attributes"].update(given["metric_attributes"])

@@ -78,10 +78,17 @@ class StockInvocations(Reached):
         self._api = api
         self._values: dict[str, Any] = {}
 
+    def _is_used(self, owner: Any, name: str, value: Any) -> bool:
+        """Whether the functions use it: a field of a record may be called like a property of a call."""
+        own = owner.__name__
+        if own in _NOT_REPLACED:
+            return False
+        return type(value) is not property or any(str(each).endswith(f":{own}.{name}") for each in self._first)
+
     def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
         """Every function and class as it is now, and why they may not be replaced."""
         found, error = super().look()
-        found = [each for each in found if getattr(each[0], "__name__", "") not in _NOT_REPLACED]
+        found = [each for each in found if self._is_used(*each)]
         for place in self._used:
             owner, name = owner_of(sys.modules[place.partition(":")[0]], place)
             value = getattr(owner, name)
