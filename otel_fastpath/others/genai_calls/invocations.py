@@ -74,15 +74,17 @@ _begun = Facts(UNKNOWN)
 _measured = Facts(UNKNOWN)
 
 
-class StartedSpans:
+class StartedSpan:
     """In the place of a tracer, for stock's code to go on with a span that has been started."""
 
-    def __init__(self, span: Any) -> None:
-        self._span = span
+    __slots__ = ("span",)
+
+    def __init__(self) -> None:
+        self.span: Any = None
 
     def start_span(self, **_arguments: Any) -> Any:
         """The span."""
-        return self._span
+        return self.span
 
 
 def bind_init(original: Callable[..., None]) -> Callable[..., object]:
@@ -108,7 +110,7 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
         _attach_to_context: bool = True,
         conversation_id: str | None = None,
     ) -> None:
-        span = None
+        started = None
         try:
             if (
                 start_span is True
@@ -128,19 +130,17 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
                     if own["conversation_id"]:
                         below = known = with_value(Context, known, CONVERSATION_ID_KEY, own["conversation_id"])
                     operation = own["_operation_name"]
-                    span = tracer.start_span(
-                        name=f"{operation} {request_model}" if request_model else operation,
-                        kind=_CLIENT,
-                        attributes=own["_start_attributes"],
-                        context=below,
-                    )
-                    _open(self, own, span, known, mode, emits, _attach_to_context)
+                    name = f"{operation} {request_model}" if request_model else operation
+                    start = own["_start_attributes"]
+                    started = StartedSpan()
+                    started.span = tracer.start_span(name=name, kind=_CLIENT, attributes=start, context=below)
+                    _open(self, own, started.span, known, mode, emits, _attach_to_context)
                     return
         except Exception as error:
             faults.absorb(_STARTING, error)
         original(
             self,
-            tracer if span is None else StartedSpans(span),
+            tracer if started is None or started.span is None else started,
             instruments,
             logger,
             completion_hook,
@@ -156,7 +156,7 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
             _attach_to_context=_attach_to_context,
             conversation_id=conversation_id,
         )
-        if span is not None:
+        if started is not None:
             self._tracer = tracer
 
     return patching(original, __init__, switch)
@@ -234,8 +234,7 @@ def _open(self: Any, own: dict[str, object], span: Any, context: Context, mode: 
     own["_monotonic_start_s"] = _timeit.default_timer()
     self.__dict__ = own
     if attaches:
-        token = attach_known(inner)
-        own["_context_token"] = _base_globals["attach"](inner) if token is None else token
+        own["_context_token"] = attach_known(inner) or _base_globals["attach"](inner)
 
 
 def bind_on_stream_chunk(original: Callable[..., None]) -> Callable[..., object]:

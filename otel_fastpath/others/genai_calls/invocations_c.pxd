@@ -14,6 +14,9 @@ cdef dict _CALL
 cdef object _EVENT_ONLY
 cdef object _BOTH
 
+cdef class StartedSpan:
+    cdef public object span
+
 cdef _emits(object mode)
 
 @cython.locals(start=dict, own=dict, record=dict)
