@@ -49,7 +49,6 @@ _CHUNK = {
     "choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": None}],
     "usage": None,
 }
-_CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _BUCKETS = {Histogram: ExponentialBucketHistogramAggregation()}
 _DELTA = {Counter: AggregationTemporality.DELTA, Histogram: AggregationTemporality.DELTA}
 
@@ -99,7 +98,7 @@ class Given:
     """
 
     def __init__(self, core: str) -> None:
-        os.environ[_CAPTURE] = "span_only"
+        os.environ["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] = "span_only"
         bench_asyncpg._stub()
         self._providers: list[TracerProvider | LoggerProvider] = []
         provider = self._provider()
@@ -146,17 +145,6 @@ class Given:
 
         transport = http.Client(transport=http.MockTransport(_answer))
         return openai.OpenAI(api_key="sk-test", base_url="http://localhost:9/v1", max_retries=0, http_client=transport)
-
-    @functools.cached_property
-    def genai(self) -> tuple[Any, Any]:
-        """Handlers of genai's base: one captures content, on spans and in events; the other none."""
-        from opentelemetry.util.genai.handler import TelemetryHandler
-
-        def make(mode: str) -> Any:
-            os.environ[_CAPTURE] = mode
-            return TelemetryHandler(self.provider, self.meters, self.queued, instrumentation_scope_name="memory")
-
-        return make("span_and_event"), make("no_content")
 
     @functools.cached_property
     def queued(self) -> LoggerProvider:

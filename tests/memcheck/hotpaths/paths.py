@@ -215,26 +215,6 @@ def _suppressed(given: Given) -> None:  # noqa: ARG001  # as all others
     utils.is_http_instrumentation_enabled()
 
 
-@path("genai's calls")
-def _genai(given: Given) -> None:
-    from opentelemetry.util.genai import types
-
-    odd: Any = {1: {2}}
-    for handler in given.genai:
-        for response in ({"a": [1, {"b": None}]}, odd):
-            call = handler.inference("openai", request_model="gpt", server_address="host", conversation_id="c1")
-            call.input_messages = [types.InputMessage("user", [types.ToolCallResponsePart(response, "c1")])]
-            call.output_messages = (types.OutputMessage("assistant", [types.TextPart("Hi")], "stop"),)
-            call.input_tokens = 3
-            call.record_stream_chunk()
-            call.stop()
-        with contextlib.suppress(LookupError), handler.inference("langchain") as outer:
-            outer.context["opentelemetry.genai.client.inference.context"].capture_content = True
-            handler.inference("openai").fail(ValueError("broken"))
-            raise LookupError
-        handler.inference("openai", _attach_to_context=False, context=given.remote).stop()
-
-
 @path("tracers and meters by name")
 def _by_name(given: Given) -> None:
     trace.get_tracer("by name", "1.0", given.provider)
