@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import importlib
 import inspect
@@ -83,6 +84,19 @@ def test_they_look_like_the_originals(ours, name):
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
         assert getattr(ours[name], attribute) == getattr(STOCK[name], attribute)
     assert ours[name].__wrapped__ is STOCK[name]
+
+
+def test_a_record_has_what_is_set(ours, core):
+    """A deliberate difference; and with the compiled core they are not Python functions."""
+    handler = Telemetry().handler()
+    record = handler.inference("openai").data
+    with functions(STOCK):
+        stock = handler.inference("openai").data
+    assert set(vars(record)) < set(vars(stock))
+    assert record == stock
+    assert repr(record) == repr(stock)
+    assert dataclasses.asdict(record) == dataclasses.asdict(stock)
+    assert [inspect.isfunction(each) for each in ours.values()] == [core == "py"] * len(ours)
 
 
 def test_they_are_given_back(ours, instrumented):
