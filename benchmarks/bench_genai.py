@@ -1,4 +1,4 @@
-"""Calls of an LLM through `opentelemetry-util-genai`, which each official genai instrumentation uses.
+"""Calls of an LLM through `opentelemetry-util-genai`, which OpenTelemetry's instrumentations use.
 
     python benchmarks/bench_genai.py                the table: stock, pure and compiled core
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'genai*'

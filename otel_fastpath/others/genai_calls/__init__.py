@@ -1,1 +1,1 @@
-"""Calls of LLMs through `opentelemetry.util.genai`, which each official instrumentation of an LLM's client uses."""
+"""Calls of LLMs through `opentelemetry.util.genai`, which OpenTelemetry's instrumentations of LLMs use."""

@@ -1,4 +1,4 @@
-"""Calls of LLMs: `opentelemetry.util.genai`, which each official instrumentation of an LLM's client uses."""
+"""Calls of LLMs: `opentelemetry.util.genai`, which OpenTelemetry's instrumentations of LLMs use."""
 
 from __future__ import annotations
 

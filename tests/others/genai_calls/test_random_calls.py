@@ -9,6 +9,7 @@ import datetime as dt
 import decimal
 import logging
 import os
+import re
 from contextlib import contextmanager
 from unittest import mock
 
@@ -218,7 +219,7 @@ class Run:
             and name != "_span_context"
             and isinstance(value, (str, int, float, type(None), dict))
         }
-        data = repr(invocation.data) if "Odd object" not in repr(invocation.data) else "odd"
+        data = re.sub(" at 0x[0-9a-f]+", "", repr(invocation.data))
         self.happened.append((what, current, sorted(vars(invocation)), fields, data, sorted(invocation.context)))
 
     def given(self, name, value):
