@@ -398,5 +398,5 @@ def test_only_settings_read_the_environment():
         f"{NAME}.settings",
         f"{NAME}.compiled.build_hook",
         # What stock's instrumentations read for each request.
-        f"{NAME}.http.servers.variables",
+        f"{NAME}.patching.stock_variables",
     }

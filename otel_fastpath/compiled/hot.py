@@ -72,6 +72,10 @@ TWINS: Final = (
     "metrics.instruments.observing_c",
     "metrics.instruments.recording_c",
     "metrics.instruments.series_c",
+    "others.genai_calls.call_fields_c",
+    "others.genai_calls.contents_c",
+    "others.genai_calls.finishing_c",
+    "others.genai_calls.invocations_c",
     "others.propagators.aws_xray_c",
     "others.propagators.b3_c",
     "others.propagators.jaeger_c",
@@ -171,6 +175,10 @@ if TYPE_CHECKING:
     from otel_fastpath.metrics.instruments import observing as metrics_instruments_observing
     from otel_fastpath.metrics.instruments import recording as metrics_instruments_recording
     from otel_fastpath.metrics.instruments import series as metrics_instruments_series
+    from otel_fastpath.others.genai_calls import call_fields as others_genai_calls_call_fields
+    from otel_fastpath.others.genai_calls import contents as others_genai_calls_contents
+    from otel_fastpath.others.genai_calls import finishing as others_genai_calls_finishing
+    from otel_fastpath.others.genai_calls import invocations as others_genai_calls_invocations
     from otel_fastpath.others.propagators import aws_xray as others_propagators_aws_xray
     from otel_fastpath.others.propagators import b3 as others_propagators_b3
     from otel_fastpath.others.propagators import jaeger as others_propagators_jaeger

@@ -23,6 +23,7 @@ FEATURE: Final = Feature(
             "opentelemetry.instrumentation.groq",
             _OPENLLMETRY,
         ),
+        Declarations("others.genai_calls.patches_genai", "opentelemetry.util.genai"),
         Declarations("others.patches_openllmetry", _OPENLLMETRY),
         Declarations("others.patches_openinference", "openinference.instrumentation.openai"),
     ),

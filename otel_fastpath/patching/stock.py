@@ -240,6 +240,7 @@ def _is_function(name: str, value: Any) -> bool:
         return False
     # A replacement of ours stands for what it replaces, which may be a function of Python's.
     value = swap.seen_through(value)
+    value = value.func if type(value) is functools.partial else value
     function = _uncached(value)
     if is_own(function):
         return _is_watched(function.__globals__["__name__"])

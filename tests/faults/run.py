@@ -32,6 +32,7 @@ NAMES = (
     "openai-streams",
     "openai-async",
     "openai",
+    "genai-calls",
     "asyncpg",
     "asyncpg-options",
     "asyncpg-pools",

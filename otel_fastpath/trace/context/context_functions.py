@@ -49,6 +49,11 @@ def known_context(context: object) -> Context | None:
     return context if type(context) is Context else None
 
 
+def attach_known(context: Context) -> Token[Context] | None:
+    """Make a context the current one, as the API's `attach` does; None if that must do it."""
+    return set_value(_variable, context) if _attaching.hold() else None
+
+
 def bind_attach(original: Callable[..., Any]) -> Callable[..., object]:
     """Make the replacement for `opentelemetry.context.attach`."""
     switch = Switch()

@@ -8,3 +8,4 @@ cdef Facts _reading_span
 cdef Facts _setting_span
 
 cdef known_context(object context)
+cdef attach_known(object context)

@@ -32,6 +32,8 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "wsgi-servers": ("http/wsgi", "http/flask", "http/django"),
     "aiohttp-server": ("http/aiohttp_server",),
     "openai-async": ("genai/openai",),
+    # No library: what the instrumentations of several use.
+    "genai-calls": (),
 }
 __all__ = ["HOSTS", "FaultsError", "Hosting", "possible", "servers"]
 

@@ -8,6 +8,7 @@ from faultcheck.workloads.databases import Asyncpg, AsyncpgOptions, AsyncpgPools
 from faultcheck.workloads.dbapi import Psycopg2, PyMySQL
 from faultcheck.workloads.drivers import Psycopg, SQLAlchemy, SQLite3
 from faultcheck.workloads.exporting import Encoding
+from faultcheck.workloads.genai_calls import GenAICalls
 from faultcheck.workloads.http_clients import (
     HTTPClients,
     HTTPClientsAsync,
@@ -27,6 +28,7 @@ WORKLOADS = {
     "openai-streams": OpenAIStreams,
     "openai-async": OpenAIAsync,
     "openai": OpenAI,
+    "genai-calls": GenAICalls,
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,

@@ -1,0 +1,1 @@
+"""Calls of LLMs through `opentelemetry.util.genai`, which OpenTelemetry's instrumentations of LLMs use."""
