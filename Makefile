@@ -297,6 +297,7 @@ sources/others: setup
 	$(PY) tests/others/openai_fingerprints.py
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/http/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/db/dbapi/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/genai_calls/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/suppression/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/propagators/sources.json
 

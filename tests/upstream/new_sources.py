@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 _LIBRARY = (sys.executable, "tests/others/library_fingerprints.py")
+_GENAI = "otel_fastpath/others/genai_calls/sources.json"
 _HTTP = "otel_fastpath/http/sources.json"
 _DBAPI = "otel_fastpath/db/dbapi/sources.json"
 _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
@@ -30,6 +31,7 @@ COMMANDS = {
     "otel_fastpath/trace/sources.json": ("make", "sources", "NAME=core"),
     "otel_fastpath/others/version_lookups.json": (sys.executable, "tests/others/lookup_fingerprints.py"),
     "otel_fastpath/others/openai_sources.json": (sys.executable, "tests/others/openai_fingerprints.py"),
+    _GENAI: (*_LIBRARY, _GENAI),
     _HTTP: (*_LIBRARY, _HTTP),
     _DBAPI: (*_LIBRARY, _DBAPI),
     _PROPAGATORS: (*_LIBRARY, _PROPAGATORS),

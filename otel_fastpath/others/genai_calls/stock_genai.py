@@ -27,7 +27,13 @@ _INFERENCE_CALL: Final = f"{INFERENCE}:InferenceInvocation"
 MERGE: Final = f"{BASE}:_ContextData.merge"
 # What each replacement stands for besides its target.
 DATA: Final = (f"{INFERENCE}:InferenceData", f"{BASE}:_ContextData")
-STARTING: Final = (f"{_CALL}.__init__",)
+_CONVERSATION: Final = f"{PACKAGE}._conversation_context"
+STARTING: Final = (
+    f"{_CALL}.__init__",
+    f"{INFERENCE}:_should_emit_event",
+    f"{_CONVERSATION}:get_ambient_conversation_id",
+    f"{_CONVERSATION}:with_conversation_id",
+)
 CHUNK: Final = (f"{_CALL}._on_stream_chunk", f"{_INFERENCE_CALL}._get_metric_attributes")
 FINISHING: Final = (
     *(f"{_CALL}.{name}" for name in ("_apply_error_attributes", "_call_completion_hook", "_record_client_metrics")),
@@ -110,7 +116,7 @@ BEGUN: Final = StockInvocations(
     _USED,
     (
         *(f"{BASE}:{name}" for name in ("attach", "set_span_in_context", "set_value")),
-        *(f"{PACKAGE}._conversation_context:{name}" for name in ("get_value", "set_value")),
+        *(f"{_CONVERSATION}:{name}" for name in ("get_value", "set_value")),
     ),
 )
 MEASURED: Final = StockInvocations(CHUNK)

@@ -33,9 +33,9 @@ ASKED = [types.InputMessage("user", [types.TextPart("Hi")])]
 ANSWERED = [types.OutputMessage("assistant", [types.TextPart("Hello.")], "stop")]
 
 
-def chat(handler, error=None):
+def chat(handler, error=None, **given):
     """One call with content."""
-    call = handler.inference("openai", request_model="gpt", server_address="host", server_port=443)
+    call = handler.inference("openai", request_model="gpt", server_address="host", server_port=443, **given)
     call.input_messages, call.output_messages = ASKED, ANSWERED
     call.input_tokens, call.output_tokens = 3, 4
     call.record_stream_chunk()
@@ -160,6 +160,8 @@ def test_what_other_code_replaces_is_called(ours, monkeypatch, place, is_before)
         (base, "attach"),
         (base, "set_span_in_context"),
         (base, "get_ambient_conversation_id"),
+        (base, "with_conversation_id"),
+        (inference, "_should_emit_event"),
         (base, "get_content_capturing_mode"),
         (inference, "get_value"),
         (inference, "LogRecord"),
@@ -176,8 +178,9 @@ def test_what_of_the_api_is_replaced_is_called(ours, monkeypatch, module, name):
     chat(handler)
     original = getattr(module, name)
     before = len(called)
+    conversation = {"conversation_id": "c1"} if name == "with_conversation_id" else {}
     monkeypatch.setattr(module, name, lambda *args, **kwargs: called.append(name) or original(*args, **kwargs))
-    chat(handler)
+    chat(handler, **conversation)
     assert len(called) > before
     assert len(telemetry.seen().spans) == 2
 
