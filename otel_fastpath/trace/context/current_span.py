@@ -21,7 +21,6 @@ from otel_fastpath.trace.context.scope import (
     add_frames,
     decorate,
     fill,
-    is_inert,
     patching,
 )
 
@@ -82,7 +81,7 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
         set_status_on_exception: bool = True,
     ) -> object:
         try:
-            if not is_inert(switch):
+            if not switch.inert:
                 start = (span, record_exception, set_status_on_exception)
                 return fill(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
@@ -115,7 +114,7 @@ def bind_no_op(original: Callable[..., object], instead: Callable[..., Span]) ->
     ) -> object:
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
-            if not is_inert(switch) and _no_op.hold():
+            if not switch.inert and _no_op.hold():
                 manner = own if type(self) is NoOpTracer and has_no_fields(self) else others
                 return fill(OpenScope.__new__(OpenScope), manner, start, end_on_exit)
         except Exception as error:
@@ -253,7 +252,7 @@ def bind_proxy(original: Callable[..., object], frames: tuple[Frame, ...]) -> Ca
 
     def start_as_current_span(self: ProxyTracer, *args: object, **kwargs: object) -> object:
         try:
-            if not is_inert(switch):
+            if not switch.inert:
                 return _proxying(OpenProxyScope.__new__(OpenProxyScope), self, args, kwargs, frames)
         except Exception as error:
             faults.absorb("ProxyTracer.start_as_current_span", error)
