@@ -1,8 +1,8 @@
 """The start and the end of a call of an LLM, and the chunks of its answer. Plain Python; compiled as `invocations_c`.
 
 Stock's `InferenceInvocation` makes two records of 51 fields at the start. Here, they have only the fields that are set:
-the others have their values in the class. What stock's code calls of
-the API, the SDK and other code's hooks is called here, too, in the same order.
+the others have their values in the class. What stock's code calls of the API, the SDK and other code's hooks is called
+here, too, in the same order.
 """
 
 from __future__ import annotations
