@@ -291,7 +291,6 @@ def test_third_parties_are_those_allowed():
         if is_http_hook(each.importer):
             allowed = allowed | SERVERS_AND_CLIENTS
         if each.importer.startswith(f"{NAME}.metrics.prometheus."):
-            # The exporter requires it.
             allowed = allowed | {"prometheus_client"}
         if not each.at_top:
             allowed = allowed | IN_FUNCTIONS.get(unit(each.importer), set())
@@ -394,9 +393,4 @@ def test_only_settings_read_the_environment():
         name
         for name in readers
         if not name.startswith(tuple(f"{NAME}.tools.{each}." for each in ("budget", "bench", "common", "prove")))
-    } <= {
-        f"{NAME}.settings",
-        f"{NAME}.compiled.build_hook",
-        # What stock's instrumentations read for each request.
-        f"{NAME}.patching.stock_variables",
-    }
+    } <= {f"{NAME}.settings", f"{NAME}.compiled.build_hook", f"{NAME}.patching.stock_variables"}

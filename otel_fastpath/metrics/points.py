@@ -103,10 +103,8 @@ def _histogram_point(
     if not (_is_number(state["_sum"]) and _is_number(state["_previous_sum"])):
         return aggregation.collect(temporality, start)
     with state["_lock"]:
-        counts = state["_value"]
-        total = state["_sum"]
-        least = state["_min"]
-        most = state["_max"]
+        counts, total = state["_value"], state["_sum"]
+        least, most = state["_min"], state["_max"]
         begin = state["_start_time_unix_nano"]
         if temporality is _DELTA:
             begin = state["_previous_collection_start_nano"]

@@ -8,7 +8,7 @@ import inspect
 import py_compile
 import sys
 import zipfile
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 
 import pytest
 import wrapt
@@ -356,3 +356,18 @@ def test_a_function_that_another_defines(modules):
     sys.modules["outer_of"].outer = functools.wraps(outer)(functools.partial(outer))
     with pytest.raises(ReplacedError, match="wrapped already"):
         check_sources(known, frozenset())
+
+
+class _Slotted:
+    __slots__ = ("method",)
+
+
+def test_an_owner_may_have_no_dict():
+    """Such as an object of a vendor's, in the place of a class."""
+    owner = _Slotted()
+    owner.method = len
+    module = SimpleNamespace(owner=owner)
+
+    assert owner_of(module, "module:owner.method") == (owner, "method")
+    with pytest.raises(SkipError, match="does not exist"):
+        owner_of(module, "module:owner.other")

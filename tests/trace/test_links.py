@@ -33,6 +33,8 @@ LIMITS = {
 }
 VALUES = (1, True, 0.5, "text", "longer text", None, b"bytes", ["a", "b"], {"nested": 1}, object, (1, "a"), [])
 KEYS = ("a", "b", "c", "key", "", 5)
+# What may have a thread.
+OPEN = []
 
 
 class Look(Sampler):
@@ -58,7 +60,16 @@ def provided(kind="batch", limits=(), **more):
     exporter = InMemorySpanExporter()
     made = {"batch": BatchSpanProcessor, "simple": SimpleSpanProcessor}[kind]
     provider.add_span_processor(made(exporter))
+    OPEN.append(provider)
     return provider, exporter
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """No thread is left."""
+    yield
+    while OPEN:
+        OPEN.pop().shutdown()
 
 
 def bounded(attributes):

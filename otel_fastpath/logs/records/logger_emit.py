@@ -40,11 +40,10 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
         event_name: str | None = None,
         exception: BaseException | None = None,
     ) -> None:
+        done: object = None
         try:
-            done = (
-                None
-                if (inert := is_inert(switch))
-                else _try_emit(
+            if not is_inert(switch):
+                done = _try_emit(
                     self,
                     record,
                     timestamp,
@@ -57,30 +56,27 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
                     event_name,
                     exception,
                 )
-            )
         except Exception as error:
             done = _report(error)
-        if done is True:
-            return
         try:
-            if done is not None:
+            if done is None:
+                original(
+                    self,
+                    record,
+                    timestamp=timestamp,
+                    observed_timestamp=observed_timestamp,
+                    context=context,
+                    severity_number=severity_number,
+                    severity_text=severity_text,
+                    body=body,
+                    attributes=attributes,
+                    event_name=event_name,
+                    **({"exception": exception} if HAS_EXCEPTIONS or exception is not None else {}),
+                )
+            elif done is not True:
                 _forward(self, done)
-                return
-            original(
-                self,
-                record,
-                timestamp=timestamp,
-                observed_timestamp=observed_timestamp,
-                context=context,
-                severity_number=severity_number,
-                severity_text=severity_text,
-                body=body,
-                attributes=attributes,
-                event_name=event_name,
-                **({"exception": exception} if HAS_EXCEPTIONS or exception is not None else {}),
-            )
         except Exception as error:
-            if inert:
+            if is_inert(switch):
                 raise
             refuse("Logger.emit", error)
 

@@ -112,35 +112,20 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
     ) -> None:
         started = None
         try:
-            if (
-                start_span is True
-                and type(self) is InferenceInvocation
-                and not is_inert(switch)
-                and (_begun.hold() or BEGUN.holds_again(_begun))
-            ):
-                known = known_context(context)
-                if known is not None:
-                    given = (tracer, instruments, logger, completion_hook, error_type_resolver, conversation_id)
-                    own = _prepare(given, provider, request_model, server_address, server_port, operation_name, known)
-                    mode = content_capturing_mode
-                    if mode is None:
-                        mode = _base_globals["get_content_capturing_mode"]()
-                    emits = _emits(mode)
-                    below = context
-                    if own["conversation_id"]:
-                        below = known = with_value(Context, known, CONVERSATION_ID_KEY, own["conversation_id"])
-                    operation = own["_operation_name"]
-                    name = f"{operation} {request_model}" if request_model else operation
-                    start = own["_start_attributes"]
-                    started = StartedSpan()
-                    started.span = tracer.start_span(name=name, kind=_CLIENT, attributes=start, context=below)
-                    _open(self, own, started.span, known, mode, emits, _attach_to_context)
-                    return
+            known = known_context(context) if start_span is True and not is_inert(switch) and _can_start(self) else None
+            if known is not None:
+                given = tracer, instruments, logger, completion_hook, error_type_resolver, conversation_id
+                own = _prepare(given, provider, request_model, server_address, server_port, operation_name, known)
+                _set_mode(own, content_capturing_mode)
+                known, below = _contexts(own, known, context)
+                started = _start(tracer, own, request_model, below)
+                _open(self, own, started.span, known, _attach_to_context)
+                return
         except Exception as error:
             faults.absorb(_STARTING, error)
         original(
             self,
-            tracer if started is None or started.span is None else started,
+            tracer if started is None else started,
             instruments,
             logger,
             completion_hook,
@@ -160,6 +145,36 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
             self._tracer = tracer
 
     return patching(original, __init__, switch)
+
+
+def _can_start(call: Any) -> bool:
+    return type(call) is InferenceInvocation and (_begun.hold() or BEGUN.holds_again(_begun))
+
+
+def _set_mode(own: dict[str, Any], mode: Any) -> None:
+    """Set which content is recorded, and whether the call has an event."""
+    if mode is None:
+        mode = _base_globals["get_content_capturing_mode"]()
+    own["_content_capturing_mode"] = mode
+    own["_emit_event"] = _emits(mode)
+
+
+def _contexts(own: dict[str, Any], known: Context, given: Any) -> tuple[Context, Any]:
+    """The context that a call starts in, and the one that its tracer gets: with the conversation, if it has one."""
+    conversation = own["conversation_id"]
+    if not conversation:
+        return known, given
+    known = with_value(Context, known, CONVERSATION_ID_KEY, conversation)
+    return known, known
+
+
+def _start(tracer: Any, own: dict[str, Any], model: Any, context: Any) -> StartedSpan:
+    """Start the span of a call as stock does."""
+    operation = own["_operation_name"]
+    name = f"{operation} {model}" if model else operation
+    started = StartedSpan()
+    started.span = tracer.start_span(name=name, kind=_CLIENT, attributes=own["_start_attributes"], context=context)
+    return started
 
 
 def _emits(mode: Any) -> bool:
@@ -221,13 +236,11 @@ def _prepare(
     return own
 
 
-def _open(self: Any, own: dict[str, object], span: Any, context: Context, mode: Any, emits: Any, attaches: Any) -> None:
+def _open(self: Any, own: dict[str, object], span: Any, context: Context, attaches: Any) -> None:
     """Set the fields of a call whose span has started, and make that current as the last step."""
     inner = with_span(context, span)
     # Nobody else has this context yet.
     set_item(inner, CLIENT_INFERENCE_CONTEXT_KEY, new_data())
-    own["_content_capturing_mode"] = mode
-    own["_emit_event"] = emits
     own["span"] = span
     own["_span_context"] = inner
     own["_attach_to_context"] = attaches

@@ -17,6 +17,14 @@ cdef object _BOTH
 cdef class StartedSpan:
     cdef public object span
 
+cdef bint _can_start(object call) except -1
+
+cdef _set_mode(dict own, object mode)
+
+cdef tuple _contexts(dict own, object known, object given)
+
+cdef StartedSpan _start(object tracer, dict own, object model, object context)
+
 cdef _emits(object mode)
 
 @cython.locals(start=dict, own=dict, record=dict)
@@ -24,6 +32,6 @@ cdef dict _prepare(
     tuple given, object provider, object model, object address, object port, object operation, object context
 )
 
-cdef _open(object self, dict own, object span, object context, object mode, object emits, object attaches)
+cdef _open(object self, dict own, object span, object context, object attaches)
 
 cdef _overwrite(dict data, dict given)

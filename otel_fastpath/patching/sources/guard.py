@@ -10,7 +10,7 @@ import linecache
 import sys
 import textwrap
 from contextlib import suppress
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _logger = Quiet(__name__)
 
 _MISSING: Final = object()
+_USUAL: Final = frozenset({type, ModuleType})
 # Among the fingerprints of a source: releases without it are supported, too.
 MAY_BE_MISSING: Final = "may be missing"
 # Between the name of a function and that of one that it defines.
@@ -338,7 +339,9 @@ def owner_of(module: Any, target: str) -> tuple[Any, str]:
 def _attribute(owner: Any, name: str) -> Any:
     """The raw attribute of a module or class; what is missing is `_MISSING`."""
     # The usual case takes `inspect` ten times as long.
-    return vars(owner)[name] if name in vars(owner) else inspect.getattr_static(owner, name, _MISSING)
+    if type(owner) in _USUAL and name in vars(owner):
+        return vars(owner)[name]
+    return inspect.getattr_static(owner, name, _MISSING)
 
 
 def resolve(place: str) -> Any:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry import baggage, trace
 from opentelemetry import context as context_api
-from opentelemetry._logs import LogRecord
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http import metric_exporter, trace_exporter
@@ -17,24 +16,17 @@ from opentelemetry.propagators.aws import AwsXRayPropagator
 from opentelemetry.propagators.b3 import B3MultiFormat, B3SingleFormat
 from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.propagators.jaeger import JaegerPropagator
-from opentelemetry.trace import Link, SpanContext, StatusCode, TraceFlags
+from opentelemetry.trace import Link, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from hotpaths import log_paths, naming  # noqa: F401  # the first adds its own
+from hotpaths.naming import ATTRIBUTES, REMOTE, path
 
+if TYPE_CHECKING:
     from hotpaths.given import Given
 
-ATTRIBUTES = {
-    "http.request.method": "GET",
-    "server.port": 8000,
-    "ratio": 0.5,
-    "tags": ["a", "b"],
-    "is_new": True,
-    "sizes": (1, 2),
-    "url.path": "/items/4711",
-}
-REMOTE = SpanContext(7, 8, is_remote=True, trace_flags=TraceFlags(1))
+# Name -> function.
+PATHS = naming.PATHS
 _PROPAGATOR = TraceContextTextMapPropagator()
 _PROPAGATORS = (
     CompositePropagator([_PROPAGATOR, W3CBaggagePropagator()]),
@@ -46,17 +38,6 @@ _PROPAGATORS = (
 )
 _HEADERS = {"traceparent": f"00-{7:032x}-{8:016x}-01", "tracestate": "a=1"}
 _ASK: dict[str, Any] = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
-PATHS: dict[str, Callable[[Given], None]] = {}
-
-
-def path(name: str) -> Callable[[Callable[[Given], None]], Callable[[Given], None]]:
-    """Give the path of this name."""
-
-    def add(function: Callable[[Given], None]) -> Callable[[Given], None]:
-        PATHS[name] = function
-        return function
-
-    return add
 
 
 @path("span, current")
@@ -291,56 +272,6 @@ def _encode_metrics(given: Given) -> None:
 def _exported(given: Given) -> None:
     given.span_exporter.export(given.ended)
     given.metric_exporter.export(given.collected)
-
-
-@path("log record with an exception")
-def _logged(given: Given) -> None:
-    try:
-        given.fail(3)
-    except LookupError:
-        given.logger.exception("it failed")
-
-
-@path("log records, queued")
-def _queued(given: Given) -> None:
-    given.queueing.info("it is %s", "plain")
-    given.queueing.info("it has attributes", extra=ATTRIBUTES)
-    given.queued.get_logger("memory").emit(body={"a": [1, "b"]}, attributes=ATTRIBUTES, event_name="event")
-    try:
-        given.fail(3)
-    except LookupError:
-        given.queueing.exception("it failed")
-
-
-@path("log records, given as a whole")
-def _given_records(given: Given) -> None:
-    with given.tracer.start_as_current_span("logged", links=[Link(REMOTE, {"a": 1}), Link(REMOTE)]) as span:
-        span.add_link(REMOTE, {"a": 1})
-        for provider in (given.queued, given.logged):
-            logger = provider.get_logger("memory")
-            logger.emit(LogRecord(body="given", attributes=ATTRIBUTES, trace_id=1, context=context_api.get_current()))
-            logger.emit(LogRecord(body=[1], attributes={"a": [1]}))
-            logger.emit(body="in parts", attributes=ATTRIBUTES)
-            try:
-                given.fail(3)
-            except LookupError as error:
-                logger.emit(LogRecord(body="failed", exception=error))
-                logger.emit(body="failed", exception=error)
-
-
-@path("log records with the ids of a span")
-def _correlated(given: Given) -> None:
-    with given.tracer.start_as_current_span("logged"):
-        given.factory("memory", 20, __file__, 12, "message", (), None, None, None)
-
-
-@path("structlog, events")
-def _structured(given: Given) -> None:
-    given.structlog.info("message", **ATTRIBUTES)
-    try:
-        given.fail(3)
-    except LookupError as error:
-        given.structlog.error("it failed", exc_info=error)
 
 
 @path("DB-API, the stock instrumentation's queries")
