@@ -73,7 +73,9 @@ def make_middleware(twin: Callable[..., Any], *, _tracer: Any) -> Callable[..., 
                 raise
             finally:
                 begun.end(None)
-        return await (handler(request) if chosen is WITHOUT else twin(request, handler))
+        if chosen is WITHOUT:
+            return await handler(request)
+        return await twin(request, handler)
 
     return middleware
 
