@@ -47,9 +47,10 @@ class _Unread:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        read(self)
-        # By its new class.
-        return self.__reduce_ex__(protocol)
+        samples = read(self)
+        made = without_samples(self)
+        made.samples = samples
+        return made.__reduce_ex__(protocol)
 
 
 def _unread(kind: type) -> type:
@@ -69,14 +70,31 @@ def rows_of(family: Any) -> list[tuple[Sequence[Sequence[str]], Sequence[Any]]]:
 
 def without_samples(family: Any) -> Any:
     """A copy of a family of one of `KINDS` that has no samples."""
-    kind = KINDS[type(family)]
-    made: Any = object.__new__(kind)
+    made: Any = object.__new__(KINDS.get(type(family), type(family)))
     vars(made).update(vars(family), samples=[])
     return made
 
 
 def read(family: Any) -> Any:
-    """Let stock make the samples, with which the family is stock's own from now on; return them."""
+    """The samples: stock makes them, and the family is stock's own from then on."""
+    try:
+        return _read(family)
+    except Exception as error:
+        faults.absorb("the Prometheus exporter", error)
+    return _stock_samples(family)
+
+
+def _stock_samples(family: Any) -> list[Any]:
+    """The samples, made by stock in families of its own."""
+    samples: list[Any] = []
+    for original, given in vars(family)[_GIVEN]:
+        registry: dict[str, Any] = {}
+        original(**{**given, "registry": registry})
+        samples += next(iter(registry.values())).samples
+    return samples
+
+
+def _read(family: Any) -> Any:
     kind, given = KINDS.get(type(family)), vars(family).get(_GIVEN)
     if kind is None or given is None:
         # Another thread was faster.
