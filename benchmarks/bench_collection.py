@@ -16,7 +16,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import Histogram, MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation
-from setups import instrument, without_turns
+from setups import ways
 
 POINTS = 128
 GAUGES = 10
@@ -58,25 +58,7 @@ def _reader() -> InMemoryMetricReader:
     return InMemoryMetricReader(preferred_aggregation={Histogram: ExponentialBucketHistogramAggregation()})
 
 
-def stock() -> Given:
-    """Unpatched OpenTelemetry."""
-    return Given()
-
-
-def pure() -> Given:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Given:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Given:
-    without_turns()
-    instrument(asked)
-    return Given()
+stock, pure, compiled = ways(Given)
 
 
 def nothing(given: Given) -> None:

@@ -95,24 +95,7 @@ def _seen(use: Any, values: list[tuple[Any, ...]]) -> Any:
     return turns
 
 
-def stock() -> Given:
-    """Unpatched OpenTelemetry."""
-    return Given()
-
-
-def pure() -> Given:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Given:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Given:
-    setups.instrument(asked)
-    return Given()
+stock, pure, compiled = setups.ways(Given)
 
 
 def record(name: str) -> logging.LogRecord:

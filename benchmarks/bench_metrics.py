@@ -18,7 +18,7 @@ from opentelemetry.exporter.otlp.proto.http import metric_exporter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
-from setups import instrument, without_turns
+from setups import ways
 
 import otel_fastpath
 
@@ -61,25 +61,7 @@ class Given:
         self.data: Any = self.reader.get_metrics_data()
 
 
-def stock() -> Given:
-    """Unpatched OpenTelemetry."""
-    return Given()
-
-
-def pure() -> Given:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Given:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Given:
-    without_turns()
-    instrument(asked)
-    return Given()
+stock, pure, compiled = ways(Given)
 
 
 def nothing(given: Given) -> None:

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from requests import Response
 from requests.adapters import BaseAdapter
-from setups import ATTRIBUTES, EVENT, instrument, without_turns
+from setups import ATTRIBUTES, EVENT, ways
 
 FEW, MORE = 10, 110
 # More texts than the pure encoder keeps.
@@ -87,25 +87,7 @@ def recorded(attributes: list[Any], *, events: int = 0, scopes: int = 1) -> list
     return keep.spans
 
 
-def stock() -> Given:
-    """Unpatched OpenTelemetry."""
-    return Given()
-
-
-def pure() -> Given:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Given:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Given:
-    without_turns()
-    instrument(asked)
-    return Given()
+stock, pure, compiled = ways(Given)
 
 
 def encode(spans: list[Any]) -> bytes:

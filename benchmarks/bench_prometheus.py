@@ -11,12 +11,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bench_collection import DURATIONS, EACH, without_turns
+from bench_collection import DURATIONS, EACH
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import CollectorRegistry, exposition, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
-from setups import instrument
+from setups import ways
 
 
 class Given:
@@ -41,25 +41,7 @@ def _meter(registry: CollectorRegistry) -> Any:
     return MeterProvider(metric_readers=[reader], shutdown_on_exit=False).get_meter("bench")
 
 
-def stock() -> Given:
-    """Unpatched OpenTelemetry."""
-    return Given()
-
-
-def pure() -> Given:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Given:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Given:
-    without_turns()
-    instrument(asked)
-    return Given()
+stock, pure, compiled = ways(Given)
 
 
 def record_all(given: Given) -> None:

@@ -20,7 +20,7 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.propagators.jaeger import JaegerPropagator
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from setups import instrument
+from setups import ways
 
 __all__ = ["compiled", "nothing", "pure", "stock"]
 
@@ -62,24 +62,7 @@ class Propagators:
         self.four = CompositePropagator(parts)
 
 
-def stock() -> Propagators:
-    """Unpatched OpenTelemetry."""
-    return Propagators()
-
-
-def pure() -> Propagators:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Propagators:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Propagators:
-    instrument(asked)
-    return Propagators()
+stock, pure, compiled = ways(Propagators)
 
 
 def nothing(given: Propagators) -> None:

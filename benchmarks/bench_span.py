@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBased, Sampler, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-from setups import ATTRIBUTES, EVENT, instrument
+from setups import ATTRIBUTES, EVENT, ways
 
 CARRIER = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
 
@@ -95,24 +95,7 @@ def fallen(frames: int) -> ValueError:
     raise AssertionError
 
 
-def stock() -> Given:
-    """Unpatched OpenTelemetry."""
-    return Given()
-
-
-def pure() -> Given:
-    """otel-fastpath with the pure core."""
-    return _fastpath("py")
-
-
-def compiled() -> Given:
-    """otel-fastpath with the compiled core."""
-    return _fastpath("c")
-
-
-def _fastpath(asked: str) -> Given:
-    instrument(asked)
-    return Given()
+stock, pure, compiled = ways(Given)
 
 
 def nothing(given: Given) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
 
 # Scenarios are counted in forks: modules that every set-up imports are imported before the fork.
 from otel_fastpath import FastpathInstrumentor, compiled
 from otel_fastpath.patching import pausing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _SetUp = Callable[[], Any]
 
 ATTRIBUTES: dict[str, Any] = {
     "http.request.method": "GET",
@@ -39,3 +45,18 @@ def instrument(asked: str) -> None:
 def without_turns() -> None:
     """Encode and collect without pauses: valgrind is fifty times slower, so there would be fifty times as many."""
     pausing.STRETCH = pausing._LONG_STRETCH = 1.0
+
+
+def ways(given: _SetUp) -> tuple[_SetUp, _SetUp, _SetUp]:
+    """What sets a scenario up with unpatched OpenTelemetry, with the pure core and with the compiled one.
+
+    Args:
+        given: Makes what the scenario is given, after OpenTelemetry was patched.
+    """
+
+    def patched(asked: str) -> Any:
+        without_turns()
+        instrument(asked)
+        return given()
+
+    return given, functools.partial(patched, "py"), functools.partial(patched, "c")

@@ -393,4 +393,4 @@ def test_only_settings_read_the_environment():
         name
         for name in readers
         if not name.startswith(tuple(f"{NAME}.tools.{each}." for each in ("budget", "bench", "common", "prove")))
-    } <= {f"{NAME}.settings", f"{NAME}.compiled.build_hook", f"{NAME}.patching.stock_variables"}
+    } <= {f"{NAME}.settings", f"{NAME}.compiled.build_hook"}

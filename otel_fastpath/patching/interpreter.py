@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import metadata
-from typing import Final, NamedTuple
-
-from otel_fastpath.patching.core_metadata import read_field
+from typing import Any, Final, NamedTuple
 
 CPYTHON: Final = sys.implementation.name == "cpython"
 # The check that Python's documentation recommends; `sys.abiflags` is missing on Windows.
@@ -29,6 +27,37 @@ class Installed(NamedTuple):
 
     version: str
     folder: str
+
+
+def read_field(distribution: Any, name: str) -> list[str]:
+    """The values of a field of the core metadata (PEP 566) in their order, as `distribution.metadata.get_all` has them.
+
+    The email parser, which `importlib.metadata` uses, reads the description as well, each time: a million instructions.
+
+    Args:
+        distribution: An `importlib.metadata.Distribution`.
+        name: Of the field, such as "Requires-Dist".
+
+    Returns:
+        None of them if one is longer than a line, which the field's own specification does not allow.
+    """
+    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    wanted = name.lower()
+    values: list[str] = []
+    is_wanted = False
+    for line in text.partition("\n\n")[0].split("\n"):
+        if line.startswith((" ", "\t")):
+            if is_wanted:
+                return []
+            continue
+        field, colon, value = line.partition(":")
+        # The email parser takes such a line for the first one of the description.
+        if not colon or " " in field or not (field.isascii() and field.isprintable()):
+            break
+        is_wanted = field.lower() == wanted
+        if is_wanted:
+            values.append(value.lstrip(" \t"))
+    return values
 
 
 def installed(distribution: str) -> tuple[Installed, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from opentelemetry.instrumentation import dependencies
 
-from otel_fastpath.patching.core_metadata import read_field
+from otel_fastpath.patching.interpreter import read_field
 from otel_fastpath.patching.swap import Swap
 
 _LOADER: Final = "opentelemetry.instrumentation.auto_instrumentation._load"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.core_metadata import read_field
+from otel_fastpath.patching.interpreter import read_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

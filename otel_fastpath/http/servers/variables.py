@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from otel_fastpath.patching.stock_variables import VARIABLES, encoded
+from otel_fastpath.settings import VARIABLES, encoded
 
 __all__ = ["REQUEST_HEADERS", "RESPONSE_HEADERS", "VARIABLES", "encoded"]
 

@@ -57,7 +57,7 @@ _finished = Facts(UNKNOWN)
 
 
 class FinishedCall:
-    """What the end of a call is told to others."""
+    """What the span, the instruments, the hook and the logger get at the end of a call."""
 
     __slots__ = ("event", "metrics", "own", "span")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.tools.common.arguments import add_allow
+from otel_fastpath.tools.common.arguments import add_allow, add_service
+
+if TYPE_CHECKING:
+    import argparse
 
 # The servers that operations need: option -> its environment variable and help.
 SERVERS: Final = {
@@ -46,19 +48,5 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     service.add_argument(
         "--seconds", type=float, default=4.0, metavar="S", help="the length of a measurement (default 4)"
     )
-    service.add_argument("--clients", type=int, default=8, metavar="N", help="clients at a time (default 8)")
-    service.add_argument(
-        "--as-is",
-        action="store_true",
-        help="COMMAND sets OpenTelemetry up by itself (default: find out, else run it by opentelemetry-instrument)",
-    )
-    service.add_argument(
-        "--status",
-        type=int,
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="the status of answers that count (default: all below 400)",
-    )
-    service.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="starts the service")
+    add_service(service)
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -72,6 +74,26 @@ def _connect(parts: SplitResult) -> tuple[http.client.HTTPConnection, str]:
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     return kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_S), target
+
+
+def status_of(url: str, timeout: float = 1.0) -> int | None:
+    """The status of the answer to a GET request; None if nobody answers as HTTP does in so many seconds."""
+    try:
+        with opened(url, timeout) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as answer:
+        answer.close()
+        return answer.code
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+
+
+def opened(url: str, timeout: float) -> http.client.HTTPResponse:
+    """The answer to a GET request; exceptions are those of `urllib.request`."""
+    # A proxy of the environment would answer in its place.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    found: http.client.HTTPResponse = opener.open(url, timeout=timeout)
+    return found
 
 
 def ask(url: str, number: int) -> None:

@@ -9,13 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from otel_fastpath.tools.common.injected.otel_fastpath_rule import ADD
+from otel_fastpath.tools.common.load import status_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,8 @@ _REMOVED: Final = tuple(
 )
 _PROTOCOLS: Final = tuple(f"OTEL_EXPORTER_OTLP{signal}_PROTOCOL" for signal in ("", "_TRACES", "_METRICS", "_LOGS"))
 _EXPORTERS: Final = tuple(f"OTEL_{signal}_EXPORTER" for signal in ("TRACES", "METRICS", "LOGS"))
-_START_S: Final = 60.0
+# How long a program may take to be ready.
+START_S: Final = 60.0
 _STOP_S: Final = 10.0
 _STEP_S: Final = 0.1
 _LAST_LINES: Final = 5
@@ -157,13 +157,13 @@ class Program:
             return 0
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
-        end = time.monotonic() + _START_S
-        while self.ready and not _answers(self.ready):
+        end = time.monotonic() + START_S
+        while self.ready and status_of(self.ready) is None:
             if process.poll() is not None:
                 status = f"exit status {process.returncode}"
                 raise ProgramError(f"the program ended with {status} before it was ready{last_lines(output)}")
             if time.monotonic() > end:
-                raise ProgramError(f"{self.ready} did not answer within {_START_S:g} seconds{last_lines(output)}")
+                raise ProgramError(f"{self.ready} did not answer within {START_S:g} seconds{last_lines(output)}")
             time.sleep(_STEP_S)
 
 
@@ -236,15 +236,3 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     else:
         process.kill()
     process.wait()
-
-
-def _answers(url: str) -> bool:
-    try:
-        # A proxy of the environment would answer in its place.
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=1):
-            return True
-    except urllib.error.HTTPError as answer:
-        answer.close()
-        return True
-    except (OSError, ValueError):
-        return False

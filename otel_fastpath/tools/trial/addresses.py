@@ -8,19 +8,16 @@ import json
 import os
 import re
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from otel_fastpath.tools.common.program import ProgramError, last_lines
+from otel_fastpath.tools.common.load import opened, status_of
+from otel_fastpath.tools.common.program import START_S, ProgramError, last_lines
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
-# How long a service may take to start.
-START_S: Final = 60.0
 _STEP_S: Final = 0.1
 _TIMEOUT_S: Final = 5.0
 # The first status that says that a request failed.
@@ -48,7 +45,7 @@ def find_url(process: subprocess.Popen[bytes], output: IO[bytes], seconds: float
             raise ProgramError(f"the service ended with exit status {process.returncode}{last_lines(output)}")
         for port in _ports(process.pid):
             base = f"http://127.0.0.1:{port}"
-            status = _status(f"{base}/")
+            status = status_of(f"{base}/", _TIMEOUT_S)
             if status is not None:
                 return _page(base, status)
         time.sleep(_STEP_S)
@@ -62,14 +59,19 @@ def find_url(process: subprocess.Popen[bytes], output: IO[bytes], seconds: float
 
 def is_python(group: int) -> bool:
     """Whether one of the processes of a group is a Python program."""
-    return any("python" in Path(each, "maps").read_text(errors="replace") for each in _processes(group))
+    for process in _processes(group):
+        # It may have ended.
+        with contextlib.suppress(OSError):
+            if "python" in Path(process, "maps").read_text(errors="replace"):
+                return True
+    return False
 
 
 def _page(base: str, status: int) -> str:
     if status < _FAILED:
         return f"{base}/"
     for path in _described(base):
-        found = _status(f"{base}{path}")
+        found = status_of(f"{base}{path}", _TIMEOUT_S)
         if found is not None and found < _FAILED:
             return f"{base}{path}"
     why = " (it needs a login)" if status in _LOGINS else ""
@@ -79,31 +81,11 @@ def _page(base: str, status: int) -> str:
 def _described(base: str) -> Iterator[str]:
     """The paths without parameters that a service says it can be asked for (OpenAPI)."""
     try:
-        with _opened(f"{base}/openapi.json") as answer:
+        with opened(f"{base}/openapi.json", _TIMEOUT_S) as answer:
             paths = json.load(answer)["paths"]
         yield from (path for path, methods in paths.items() if "get" in methods and "{" not in path)
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError):
         return
-
-
-def _status(url: str) -> int | None:
-    """The status of the answer; None if nobody answers as HTTP does."""
-    try:
-        with _opened(url) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as answer:
-        answer.close()
-        return answer.code
-    except (OSError, http.client.HTTPException, ValueError):
-        return None
-
-
-def _opened(url: str) -> http.client.HTTPResponse:
-    # A proxy of the environment would answer in its place.
-    found: http.client.HTTPResponse = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-        url, timeout=_TIMEOUT_S
-    )
-    return found
 
 
 def _ports(group: int) -> list[int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.budget.cli import run_guarded
 from otel_fastpath.tools.budget.outputs import add_outputs
-from otel_fastpath.tools.common.arguments import add_allow
+from otel_fastpath.tools.common.arguments import add_allow, add_service
+
+if TYPE_CHECKING:
+    import argparse
 
 _DESCRIPTION: Final = (
     "Starts a service without telemetry, as it is deployed, and with otel-fastpath, in turns, sends requests to it, "
@@ -36,24 +38,10 @@ def add_command(commands: Any) -> None:
         metavar="S",
         help="the time that there is (default 90); a service that starts slowly needs more for an interval",
     )
-    parser.add_argument("--clients", type=int, default=8, metavar="N", help="clients at a time (default 8)")
-    parser.add_argument(
-        "--as-is",
-        action="store_true",
-        help="COMMAND sets OpenTelemetry up by itself (default: find out, else run it by opentelemetry-instrument)",
-    )
-    parser.add_argument(
-        "--status",
-        type=int,
-        action="append",
-        default=[],
-        metavar="CODE",
-        help="the status of answers that count (default: all below 400)",
-    )
     add_allow(parser)
     parser.add_argument("--no-progress", action="store_true", help="no progress bar")
     add_outputs(parser)
-    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="starts the service")
+    add_service(parser)
     parser.set_defaults(run=lambda options: run_guarded(lambda: _run(options)))
 
 

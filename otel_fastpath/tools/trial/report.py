@@ -126,11 +126,10 @@ def _sameness(found: TrialResult) -> Cell:
     comparison = found.comparison
     if comparison is None:
         return Cell(f"not compared: {found.why_not_compared}", UNSURE)
-    counts = ", ".join(f"{count:,} {signal}{'s' * (count != 1)}" for signal, count in sorted(comparison.counts.items()))
     if comparison.differences:
         first = comparison.differences[0]
         return Cell(f"differs: {first.signal} {first.name}: {first.field}: {first.stock} -> {first.fastpath}", BAD)
-    return Cell(f"the same: {counts}", GOOD)
+    return Cell(f"the same: {comparison.counted}", GOOD)
 
 
 def _summary(found: TrialResult) -> Cell:

@@ -89,6 +89,11 @@ class Comparison:
     varying: list[tuple[str, str, str, str]] = field(default_factory=list)
     own: dict[str, tuple[int, int]] = field(default_factory=dict)
 
+    @property
+    def counted(self) -> str:
+        """The counts for people."""
+        return ", ".join(f"{count:,} {signal}{'s' * (count != 1)}" for signal, count in sorted(self.counts.items()))
+
 
 def compare(stock: Sequence[Sequence[Item]], fastpath: Sequence[Item]) -> Comparison:
     """Compare.

@@ -49,7 +49,7 @@ def document(comparison: Comparison, failed: Collection[int] = (), notes: Sequen
 
 
 def _summary(comparison: Comparison, failed: Collection[int]) -> Cell:
-    counts = ", ".join(f"{count:,} {signal}{'s' * (count != 1)}" for signal, count in sorted(comparison.counts.items()))
+    counts = comparison.counted
     if comparison.differences:
         number = len(comparison.differences)
         return Cell(f"different: {number} difference{'s' * (number != 1)} in {counts}", BAD)
