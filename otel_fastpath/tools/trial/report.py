@@ -138,7 +138,7 @@ def _summary(found: TrialResult) -> Cell:
     estimate = found.saving
     text = f"otel-fastpath takes away {estimate.value:.0%} of what telemetry costs"
     if estimate.interval is None:
-        return Cell(f"{text} (too few rounds to say how sure that is: the service starts slowly)", PLAIN)
+        return Cell(f"{text} (too few rounds to say how sure that is: more --seconds give an interval)", PLAIN)
     low, high = estimate.interval
     return Cell(f"{text} ({low:.0%} to {high:.0%} with 90% confidence)", GOOD if low > 0 else UNSURE)
 
