@@ -1,7 +1,6 @@
 """Makes the recorders of instruments, which remember where stock records each set of attributes.
 
-Stock's objects are recognised exactly, by type and by their methods. If a filter, a view
-or an aggregation is not stock's, stock records.
+Stock's objects are recognised exactly, by type and by their methods. Where one is not stock's, stock records.
 """
 
 from __future__ import annotations
@@ -179,6 +178,8 @@ class InstrumentPlanner:
         self.left: set[type] = set()
         self._recorders = store(RECORDER)
         self._facts_of = remembering(len(_KINDS) ** 2)(self._make_facts)
+        # For an instrument's first measurement: it is given to stock's consumer, and nothing is learnt.
+        self._first = {kind: self._empty(kind) for kind in _SIGNED}
 
     def _make_facts(self, kinds: frozenset[int]) -> Any:
         """That nobody has replaced what records amounts in stock, in aggregations of these kinds."""
@@ -193,16 +194,16 @@ class InstrumentPlanner:
         is_own = type(instrument) in _SIGNED and type(consumer) is SynchronousMeasurementConsumer
         if not is_own or (_ASKED and not _asks_own(instrument)):
             return None
-        recorder = self._basic(instrument, consumer)
         if not self._finds:
-            return self._recorders.keep(recorder, instrument)
-        for each in recorder.storages.values():
+            return self._recorders.keep(self._basic(instrument, consumer), instrument)
+        for each in consumer._reader_storages.values():
             if type(each) is not MetricReaderStorage:
                 return None
             if instrument not in each._instrument_view_instrument_matches:
-                # Stock finds an instrument's views, and warns about conflicts, at the first measurement. That one is
-                # given to its consumer, and nothing is learnt.
-                return recorder
+                # Stock finds an instrument's views, and warns about conflicts, at the first measurement.
+                config = getattr(instrument, "_meter_config", None)
+                return self._first[type(instrument)] if config is None or config._config.is_enabled else None
+        recorder = self._basic(instrument, consumer)
         if not all(_is_stock(each, *_CONSUMING) for each in (consumer, *recorder.storages.values())):
             return None
         recorder.sights, recorder.is_refused = Sights(), True
@@ -225,21 +226,24 @@ class InstrumentPlanner:
 
     def _basic(self, instrument: Any, consumer: Any) -> Any:
         """A recorder that knows no view."""
-        recorder = self._kinds.Recorder()
+        recorder = self._empty(type(instrument))
         config = getattr(instrument, "_meter_config", None)
-        recorder.consumer = vars(consumer)
-        recorder.storages = consumer._reader_storages
-        recorder.config = None if config is None else vars(config)
+        recorder.consumer, recorder.storages = vars(consumer), consumer._reader_storages
         if config is not None:
+            recorder.config = vars(config)
             # Creates the instance's dict; the attributes are then read from it.
             vars(config._config)
-        recorder.least = self._recording.LEAST if _SIGNED.get(type(instrument), True) else 0
+        return recorder
+
+    def _empty(self, kind: type) -> Any:
+        """A recorder for instruments of this class, with nothing of any one."""
+        recorder = self._kinds.Recorder()
+        recorder.consumer, recorder.storages, recorder.config = {}, {}, None
+        recorder.least = self._recording.LEAST if _SIGNED.get(kind, True) else 0
         recorder.series, recorder.sights = {}, None
         recorder.homes, recorder.bytes = [], 0
-        recorder.facts, recorder.filters = self._facts_of(frozenset()), None
-        recorder.samples = 0
-        recorder.learn = None
-        recorder.is_refused = False
+        recorder.facts, recorder.filters, recorder.learn = self._facts_of(frozenset()), None, None
+        recorder.samples, recorder.is_refused = 0, False
         return recorder
 
     def forget(self) -> None:

@@ -32,7 +32,7 @@ from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.current_context import READING_SPAN, _variable, span_in
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.trace.context.scope import Switch, patching
 from otel_fastpath.trace.spans.identity import REPLACED, Identity
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def bind_record(original: Callable[..., object]) -> Callable[..., object]:
     ) -> None:
         new = None
         try:
-            if not is_inert(switch):
+            if not switch.inert:
                 new = _record(self, amount, attributes, context)
                 if new is None:
                     return
@@ -317,19 +317,18 @@ def _add(cell: kinds.SeriesCell, amount: float) -> int:
     state = cell.state
     kind = cell.kind
     index = 0
-    made = None
-    if kind == EXPONENTIAL:
-        return add_to_buckets(cell, amount)
     # To an int of zero, Cython's own addition adds -0.0 as it is.
     added = amount or abs(amount)
-    if kind == _HISTOGRAM:
+    if kind == _SUM:
+        if cell.is_locked is not None and add_to_sum(cell.is_locked, state, amount):
+            return 0
+    elif kind == EXPONENTIAL:
+        return add_to_buckets(cell, amount)
+    elif kind == _HISTOGRAM:
         index = bisect_left(cell.boundaries, amount)
         if cell.is_locked is not None and add_to_histogram(cell.is_locked, state, amount, index, cell.keeps_extremes):
             return index
-        if state["_value"] is None:
-            made = [0] * (len(cell.boundaries) + 1)
-    elif cell.is_locked is not None and kind == _SUM and add_to_sum(cell.is_locked, state, amount):
-        return 0
+        made = [0] * (len(cell.boundaries) + 1) if state["_value"] is None else None
     with cell.lock:
         value = state["_value"]
         if cell.home is not None and cell.match._attributes_aggregation is not cell.home[0]:
