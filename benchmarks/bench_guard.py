@@ -12,6 +12,7 @@ from typing import Any
 
 import bench_http_asgi
 import bench_span
+import setups
 
 # So many calls are counted and none of them is timed.
 _NEVER = 1 << 40
@@ -31,7 +32,7 @@ class Given:
         from otel_fastpath.shedding import droppers, thresholds, timed_hooks  # noqa: PLC0415  # likewise
         from otel_fastpath.shedding.shed import Shed  # noqa: PLC0415  # likewise
 
-        bench_span.instrument(core)
+        setups.instrument(core)
         kept, dropped = Shed(), Shed()
         kept.threshold, dropped.threshold = 1, thresholds.MOST - 1
         whole = bench_span.batching(droppers.before(DEFAULT_ON, kept, sheds_messages=False, sheds_traces=True))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_span
+import setups
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -28,7 +29,7 @@ class Given:
         from otel_fastpath.settings import Config  # noqa: PLC0415  # likewise
         from otel_fastpath.wrapping.library import Wrapper  # noqa: PLC0415  # likewise
 
-        bench_span.instrument(core)
+        setups.instrument(core)
         self.bare = sqlite3.connect(":memory:").cursor()
         config = Config(telemetry="full", libraries={"sqlite3_options": "no-metrics"})
         Wrapper(LIBRARY).install(config, config.off, {"tracer_provider": bench_span.Given().provider})

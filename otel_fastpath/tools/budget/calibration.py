@@ -37,6 +37,7 @@ class Calibration:
         cpu: The processor that times were measured on, for information.
         distributions: The installed versions.
         scenarios: Name -> metric -> value.
+        functions: Name -> function -> bytecodes, of the functions with the most.
     """
 
     python: str
@@ -49,6 +50,7 @@ class Calibration:
     cpu: str
     distributions: dict[str, str] = field(default_factory=dict)
     scenarios: dict[str, dict[str, float]] = field(default_factory=dict)
+    functions: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def value(self, scenario: str, metric: str) -> float | None:
         """Return a calibrated value, or None if there is none."""
@@ -108,6 +110,7 @@ def read(file: Path) -> list[Calibration]:
                 **{key: table[key] for key in _KEYS},
                 distributions=dict(table["distributions"]),
                 scenarios={name: dict(values) for name, values in table["scenarios"].items()},
+                functions={name: dict(values) for name, values in table.get("functions", {}).items()},
             )
             for table in load_toml(file)["environment"]
         ]
@@ -133,6 +136,8 @@ def merge(known: list[Calibration], new: Calibration) -> list[Calibration]:
             kept = {metric: value for metric, value in values.items() if not old.unfit(new, metric)}
             if kept or name in new.scenarios:
                 new.scenarios[name] = {**kept, **new.scenarios.get(name, {})}
+        if not old.unfit(new, "bytecodes"):
+            new.functions = {**old.functions, **new.functions}
     rest = [each for each in known if each is not old]
     return sorted([*rest, new], key=lambda each: [int(part) for part in each.python.split(".")], reverse=True)
 
@@ -183,6 +188,8 @@ def write(file: Path, calibrations: list[Calibration]) -> None:
         lines += ["", "[environment.distributions]", *_pairs(each.distributions)]
         for name in sorted(name for name, values in each.scenarios.items() if values):
             lines += ["", f"[environment.scenarios.{quoted(name)}]", *_pairs(each.scenarios[name])]
+        for name in sorted(each.functions):
+            lines += ["", f"[environment.functions.{quoted(name)}]", *_pairs(each.functions[name])]
         lines.append("")
     file.write_text("\n".join(lines), encoding="utf-8")
 

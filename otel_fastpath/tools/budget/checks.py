@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.tools.budget import calibration, environment, limits, measuring
+from otel_fastpath.tools.budget import calibration, environment, growth, limits, measuring
 from otel_fastpath.tools.budget.blocks import MeasurementPlan
 from otel_fastpath.tools.budget.counting.processes import Job
 from otel_fastpath.tools.budget.counting.processes import run as run_job
@@ -128,6 +128,13 @@ class _Run:
             **counted.is_fast,
             **{name: all(each.every("is_fast")) for name, each in overheads.items() if not each.error},
         }
+        known = self._judge.calibrated
+        report.functions = growth.find_grown(
+            self._declaration,
+            known if known is not None and not known.unfit(self._judge.here, "bytecodes") else None,
+            report.results,
+            self._options.run,
+        )
         report.seconds = time.monotonic() - started
         self._options.progress(self._total, self._total, "")
         return report
@@ -151,6 +158,13 @@ class _Run:
                     why = timed[name].error if metric == limits.OVERHEAD else counted.reason(name, metric)
                     missing[f"{metric}: {why}"].append(name)
             found.scenarios[name] = values
+        counts = [
+            scenario
+            for scenario, _ in wanted.values()
+            if {"bytecodes", "calls"} & counted.values.get(scenario.name, {}).keys()
+        ]
+        if self._declaration.functions:
+            found.functions = growth.record(self._declaration, counts, self._options.run)
         self._options.progress(self._total, self._total, "")
         return found, [f"{why} ({', '.join(names)})" for why, names in missing.items()]
 

@@ -202,6 +202,7 @@ def _run_check(options: argparse.Namespace) -> int:
     if options.profile:
         report.profiles = profiles.of_failed(declaration, report, _options(options).progress)
     write_report(options, report)
+    _annotate(declaration, report)
     return int(results.exit_code((result.verdict for result in report.results), strict=options.strict))
 
 
@@ -210,6 +211,19 @@ def write_report(options: argparse.Namespace, report: BudgetReport) -> None:
     from otel_fastpath.tools.common.render import check_report as rendering  # noqa: PLC0415  # see the module's docstring
 
     write(options, rendering.document(report), report.as_json())
+
+
+def _annotate(declaration: Declaration, report: BudgetReport) -> None:
+    """In a GitHub workflow, point at each scenario that fails."""
+    from otel_fastpath.tools.common.render import check_report, github  # noqa: PLC0415  # see the module's docstring
+
+    if not github.is_workflow():
+        return
+    from otel_fastpath.tools.budget import declare  # noqa: PLC0415  # likewise
+
+    for result, text in check_report.failures(report):
+        line = declare.line_of(declaration, result.scenario)
+        sys.stderr.write(github.error_line(declaration.file, line, "overhead budget", text) + "\n")
 
 
 def _calibrate(options: argparse.Namespace) -> int:

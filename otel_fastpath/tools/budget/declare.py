@@ -33,7 +33,8 @@ DEFAULT_DISTRIBUTIONS: Final = (
     "otel-fastpath",
     "wrapt",
 )
-SETTINGS: Final = ("reference", "path", "source", "share", "lock", "distributions", "scenarios")
+DEFAULT_FUNCTIONS: Final = 10
+SETTINGS: Final = ("reference", "path", "source", "share", "lock", "distributions", "functions", "scenarios")
 SCENARIO: Final = ("bare", "instrumented", "setup", "variants", *limits.DECLARED)
 PLACE: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -92,6 +93,7 @@ class Declaration:
         share: Packages that base and head share in a comparison.
         lock: The file of the calibrated values.
         distributions: Distributions whose versions calibrated counts depend on; `*` and `?` are wildcards.
+        functions: How many functions are recorded with a scenario's calibrated counts, to say later which have grown.
     """
 
     file: Path
@@ -102,6 +104,7 @@ class Declaration:
     share: tuple[str, ...] = ()
     lock: Path = Path(DEFAULT_LOCK)
     distributions: tuple[str, ...] = DEFAULT_DISTRIBUTIONS
+    functions: int = DEFAULT_FUNCTIONS
 
     @property
     def folder(self) -> Path:
@@ -158,6 +161,17 @@ def load_toml(file: Path) -> dict[str, Any]:
         raise DeclarationError(file, "", _Verbatim(error), "TOML") from None
 
 
+def line_of(declaration: Declaration, scenario: str) -> int:
+    """The number, from 1, of the line with the table of a scenario, or 1 if it is declared in another form."""
+    table = declaration.scenarios[scenario].key.partition("scenarios.")[2]
+    names = {table, json.dumps(table, ensure_ascii=False), f"'{table}'"}
+    header = re.compile(rf"\s*\[.*\bscenarios\s*\.\s*({'|'.join(map(re.escape, names))})\s*\]")
+    for number, line in enumerate(declaration.file.read_text(encoding="utf-8").splitlines(), 1):
+        if header.match(line):
+            return number
+    return 1
+
+
 def _table_of(file: Path, content: dict[str, Any]) -> dict[str, Any] | None:
     if file.name != "pyproject.toml":
         return content
@@ -199,6 +213,9 @@ class _Reader:
         lock = self._table.get("lock", DEFAULT_LOCK)
         if not isinstance(lock, str) or not lock.endswith(".toml"):
             raise self._error("lock", lock, "the name of a TOML file")
+        functions = self._table.get("functions", DEFAULT_FUNCTIONS)
+        if type(functions) is not int or functions < 0:
+            raise self._error("functions", functions, "a number from 0 upwards")
         source = self._folders("source", ["src"] if (self._file.parent / "src").is_dir() else ["."])
         return Declaration(
             file=self._file,
@@ -208,6 +225,7 @@ class _Reader:
             share=self._texts("share", ()),
             lock=self._file.parent / lock,
             distributions=self._texts("distributions", DEFAULT_DISTRIBUTIONS),
+            functions=functions,
             scenarios={scenario.name: scenario for scenario in self._scenarios()},
         )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.tools.budget import calibration, measuring
-from otel_fastpath.tools.budget.counting import processes
+from otel_fastpath.tools.budget import calibration, growth
 from otel_fastpath.tools.budget.judging import Judge
 from otel_fastpath.tools.common.render.document import figure
 
@@ -74,14 +73,10 @@ def scenario(declaration: Declaration, scenario: Scenario) -> str:
 
 
 def _functions(declaration: Declaration, scenario: Scenario) -> list[str]:
-    job = processes.Job("count", (scenario,), measuring.paths(declaration, compared=False), metrics=("functions",))
     try:
-        found = measuring.check_answer(declaration, scenario, processes.run(job)[scenario.name])
-    except processes.WorkerError as error:
+        functions = growth.count(declaration, scenario)
+    except growth.NotCountedError as error:
         return [f"where the cost is: not measured: {error}"]
-    if "error" in found:
-        return [f"where the cost is: not measured: {found['error']}"]
-    functions = [each for each in found["functions"] if each["bytecodes"] or each["calls"]]
     lines = ["bytecodes and calls per call of the scenario, instrumented minus bare, by function:"]
     lines += [
         f"  {figure(each['bytecodes']):>9} {figure(each['calls']):>7}  {each['name']}  ({each['place']})"

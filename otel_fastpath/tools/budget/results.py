@@ -87,6 +87,7 @@ class BudgetReport:
         base: The version that head was compared with.
         seconds: The duration of the run.
         is_fast: Scenario -> whether otel-fastpath was active where it was measured, if that is known.
+        functions: Scenario with a count above its limit -> the functions that grew; see `growth.find_grown`.
         profiles: Scenario -> its profile, or an object with `error`; None if none was asked for.
     """
 
@@ -97,6 +98,7 @@ class BudgetReport:
     base: str = ""
     seconds: float = 0.0
     is_fast: dict[str, bool] = field(default_factory=dict)
+    functions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -114,6 +116,7 @@ class BudgetReport:
             "environment": self.environment,
             "seconds": round(self.seconds, 3),
             "is_fast": self.is_fast,
+            "functions": self.functions,
             **({} if self.profiles is None else {"profiles": self.profiles}),
         }
 

@@ -20,6 +20,11 @@ _SETTINGS: Final[dict[str, dict[str, Any]]] = {
         "items": _TEXT,
         "description": "Distributions on whose versions the counts depend; * and ? match.",
     },
+    "functions": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "How many functions of a scenario are recorded, to say later which have grown.",
+    },
 }
 _SCENARIO: Final[dict[str, dict[str, Any]]] = {
     "bare": {**_PLACE, "description": "The work without the hook, as module:function, sync or async."},

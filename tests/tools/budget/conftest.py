@@ -60,10 +60,15 @@ class Project:
         os.utime(file, (time.time() + Project.written,) * 2)
         return file
 
-    def declare(self, limits, name="hook", bare="work", instrumented="hooked"):
+    def declare(self, limits, name="hook", bare="work", instrumented="hooked", settings=""):
         """Budgets of one scenario, in a file of their own."""
+        return self.write("budgets.toml", settings + self.scenario(limits, name, bare, instrumented))
+
+    @staticmethod
+    def scenario(limits, name="hook", bare="work", instrumented="hooked"):
+        """The table of a scenario."""
         callables = f'bare = "hooks:{bare}"\ninstrumented = "hooks:{instrumented}"'
-        return self.write("budgets.toml", f"[scenarios.{name}]\n{callables}\n{textwrap.dedent(limits)}\n")
+        return f"[scenarios.{name}]\n{callables}\n{textwrap.dedent(limits)}\n"
 
     def run(self, *arguments, errors=subprocess.PIPE):
         """The command, in the project's folder."""
@@ -75,6 +80,10 @@ class Project:
             text=True,
             check=False,
         )
+
+    def calibrate(self, *arguments):
+        """`budget calibrate` of the declaration, likewise."""
+        return self.run("budget", "calibrate", "--file", "budgets.toml", *QUICK[:4], *arguments)
 
     def check(self, *arguments, errors=subprocess.PIPE):
         """`budget check` of the declaration, with as little measuring as there can be."""

@@ -153,7 +153,7 @@ def test_this_environment_is_described(project):
 
     assert found.scenarios == {}
     assert "opentelemetry-sdk" in found.distributions
-    optional = {"scenarios", "tools"}
+    optional = {"scenarios", "tools", "functions"}
     assert all(getattr(found, field.name) for field in dataclasses.fields(found) if field.name not in optional)
     assert "sha256" in found.interpreter or sys.platform != "linux"
 

@@ -14,7 +14,9 @@ import pytest
 
 from otel_fastpath.tools.budget.cli import add_commands
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "budgets"
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "budgets"
+PAGE = ROOT / "docs" / "budgets.md"
 GIT = (shutil.which("git") or "git", "-c", "user.name=t", "-c", "user.email=t@t")
 COUNTS = "bytecodes,calls,allocations"
 
@@ -52,6 +54,46 @@ def test_a_slower_hook_is_found(shop):
     assert compared.returncode == 1
     assert [line.split()[-1] for line in compared.stdout.splitlines() if line.startswith("traced")] == ["fail", "fail"]
     assert budget(shop, "check", "--only", "traced", "--metrics", COUNTS).returncode == 1
+
+
+def test_the_first_steps_of_the_page(tmp_path):
+    """Its two files, copied; its commands; and what it shows of a hook that has become dearer, but for the numbers."""
+    page = PAGE.read_text()
+    for name, language in (("scenarios.py", "python"), ("pyproject.toml", "toml")):
+        block = re.search(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        (tmp_path / name).write_text(block.group(1))
+
+    assert budget(tmp_path, "calibrate").returncode == 0
+    assert budget(tmp_path, "check").returncode == 0
+    hook = tmp_path / "scenarios.py"
+    given = 'attributes={"items": 3, "user": "mira"}'
+    hook.write_text(
+        hook.read_text().replace('start_as_current_span("order")', f'start_as_current_span("order", {given})')
+    )
+    failed = budget(tmp_path, "check")
+
+    assert failed.returncode == 1
+    shown = [line.strip() for line in page.splitlines() if line.startswith("    ")]
+    row = re.compile(
+        r"order +(bytecodes|calls) .*fail|.*calibrated.*|.*_clean_attribute_value \(.*|where the cost is: .*"
+    )
+    wanted = [re.sub(r"[\d,]+", "N", line) for line in shown if row.fullmatch(line)]
+    printed = [re.sub(r"[\d,]+", "N", line.strip()) for line in failed.stdout.splitlines()]
+    assert len(wanted) == 6
+    for line in wanted:
+        assert re.sub(" +", " ", line) in [re.sub(" +", " ", each) for each in printed], failed.stdout
+
+
+def test_the_hook_for_pre_commit_is_the_one_of_the_page():
+    """And its command is one."""
+    indented = PAGE.read_text().partition("```yaml\nrepos:\n")[2].partition("```")[0]
+    text = (EXAMPLE / ".pre-commit-config.yaml").read_text()
+
+    assert text.partition("repos:\n")[2] == indented
+    entry = re.search(r"entry: otel-fastpath (.*)", text).group(1)
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+    assert callable(parser.parse_args(shlex.split(entry)).run)
 
 
 def test_its_tests_pass(shop):

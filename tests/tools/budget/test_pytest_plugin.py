@@ -79,13 +79,32 @@ def test_a_budget_that_holds_passes(run):
 
 
 def test_a_budget_that_is_exceeded_fails(run):
-    """With one line and no traceback."""
+    """With one line, the functions that the cost is in, and no traceback."""
     result = run(marked('bytecodes="<= 20"'))
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["test_hooks.py::test_hook: bytecodes 12?, limit <= 20: fail"])
+    result.stdout.fnmatch_lines(
+        [
+            "test_hooks.py::test_hook: bytecodes 12?, limit <= 20: fail",
+            "  hooked.<locals>.hooked (test_hooks.py): 12? bytecodes",
+        ]
+    )
+    result.stdout.no_fnmatch_line("::error*")
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*pytest_overhead.py*")
+
+
+def test_a_failure_in_a_workflow_is_annotated(run, monkeypatch):
+    """At the line of the test, where GitHub shows it in a pull request."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    test = marked('calls="<= 1"', "test_held") + marked('bytecodes="<= 20"')
+    line = (HOOKS + test).strip().splitlines().index('@pytest.mark.overhead_budget(bytecodes="<= 20")') + 1
+
+    result = run(test)
+
+    place = f"file=test_hooks.py,line={line},title=overhead budget"
+    result.stdout.fnmatch_lines([f"::error {place}::test_hooks.py::test_hook: bytecodes 12?, *fail"])
+    assert result.stdout.str().count("::error") == 1
 
 
 def test_nothing_measured_is_a_skip(run):
@@ -133,7 +152,9 @@ def test_a_scenario_that_is_declared(run, pytester):
     result = run(tests, "-W", "error")
 
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["hook: calls 1, limit <= 0: fail"])
+    result.stdout.fnmatch_lines(
+        ["hook: calls 1, limit <= 0: fail", "where the cost is: otel-fastpath budget explain hook"]
+    )
 
 
 MISTAKES = [

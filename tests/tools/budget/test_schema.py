@@ -13,7 +13,7 @@ from otel_fastpath.tools.budget import declare, limits, schema
 from otel_fastpath.tools.budget.reference import REFERENCES
 
 ROOT = Path(__file__).parents[3]
-KINDS = {"object": dict, "array": list, "string": str}
+KINDS = {"object": dict, "array": list, "string": str, "integer": int}
 SCENARIO = {"bare": "m:f", "instrumented": "m:g", "calls": "<= 40"}
 # The form only: the parser also refuses folders that do not exist, and timed limits that are too low to be checked.
 TEXTS = [
@@ -45,8 +45,10 @@ def accepts(rule, value):
         "anyOf",
         "not",
     }
-    assert rule.keys() <= known | {"enum", "items", "pattern", "minLength", "minProperties"}
-    if "type" in rule and not isinstance(value, KINDS[rule["type"]]):
+    assert rule.keys() <= known | {"enum", "items", "pattern", "minLength", "minProperties", "minimum"}
+    if "type" in rule and (not isinstance(value, KINDS[rule["type"]]) or isinstance(value, bool)):
+        return False
+    if "minimum" in rule and value < rule["minimum"]:
         return False
     if isinstance(value, dict):
         properties = rule.get("properties", {})
@@ -119,6 +121,10 @@ def test_a_limit_is_one_for_both(metric, text, tmp_path):
         (declaration(lock="lock.json"), False),
         (declaration(share="m"), False),
         (declaration(share=[""]), False),
+        (declaration(functions=0), True),
+        (declaration(functions=-1), False),
+        (declaration(functions=True), False),
+        (declaration(functions="10"), False),
         (declaration(unknown=1), False),
         (declaration({"unknown": 1}), False),
         (declaration({"setup": "m:s"}), True),

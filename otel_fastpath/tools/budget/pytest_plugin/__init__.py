@@ -63,17 +63,23 @@ class _Alone:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print all results of this run as one table."""
-    properties = [
-        report.user_properties
+    found = [
+        report
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", "") == "call" and report.user_properties
     ]
-    if not properties:
+    if not found:
         return
     from otel_fastpath.tools.budget.pytest_plugin.properties import from_properties  # noqa: PLC0415  # see the module's docstring
 
-    if results := [result for each in properties for result in from_properties(each)]:
+    results, places = [], {}
+    for report in found:
+        for result in from_properties(report.user_properties):
+            results.append(result)
+            file, line, _name = report.location
+            places[result.scenario] = (file, (line or 0) + 1)
+    if results:
         from otel_fastpath.tools.budget.pytest_plugin.overhead import summarise  # noqa: PLC0415  # likewise
 
-        summarise(terminalreporter, results)
+        summarise(terminalreporter, results, places)

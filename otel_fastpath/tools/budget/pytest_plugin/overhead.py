@@ -15,7 +15,7 @@ from otel_fastpath.tools.budget.pytest_plugin import child as pytest_child
 from otel_fastpath.tools.budget.pytest_plugin.properties import PREFIX, to_properties
 from otel_fastpath.tools.budget.results import Result, Verdict
 from otel_fastpath.tools.common.render import check_report as rendering
-from otel_fastpath.tools.common.render import terminal
+from otel_fastpath.tools.common.render import github, terminal
 from otel_fastpath.tools.common.render.document import Document
 
 if TYPE_CHECKING:
@@ -130,17 +130,19 @@ class Overhead:
         )
         if getoption("overhead_calibrate") and not disabled:
             return self._calibrate(declaration, options, under_xdist=under_xdist)
-        measured = checks.check(declaration, options).results
+        report = checks.check(declaration, options)
         why = _DISABLED if disabled else _UNDER_XDIST
         missing = [
             Result(scenario.name, limit.key, limit.text, Verdict.NOT_MEASURED, reason=why)
             for limit in scenario.limits
             if disabled or (under_xdist and limit.timed)
         ]
-        results = (*measured, *missing)
+        results = (*report.results, *missing)
         self._publish(results)
         if not disabled:
-            self._judge(results)
+            # A test's callables exist only in the test, so `budget explain` knows none but declared ones.
+            advice = [rendering.advice(report)] if runner is None else []
+            self._judge(results, [*rendering.growth(report.functions), *advice])
         return results
 
     def _calibrate(self, declaration: Declaration, options: checks.Options, *, under_xdist: bool) -> tuple[Result, ...]:
@@ -159,12 +161,13 @@ class Overhead:
         self._node.user_properties.extend(published)
         self._benchmark.extra_info["overhead"] = {name[len(PREFIX) :]: value for name, value in published}
 
-    def _judge(self, results: tuple[Result, ...]) -> None:
+    def _judge(self, results: tuple[Result, ...], cause: Iterable[str]) -> None:
         verdicts = {result.verdict for result in results}
         strict = self._config.getoption("overhead_strict")
         bad = {Verdict.FAIL, *((Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED) if strict else ())}
         if verdicts & bad:
-            pytest.fail("\n".join(_line(result) for result in results if result.verdict in bad), pytrace=False)
+            lines = [_line(result) for result in results if result.verdict in bad]
+            pytest.fail("\n".join(filter(None, [*lines, *cause])), pytrace=False)
         unsure = [result for result in results if result.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_MEASURED)]
         if Verdict.INCONCLUSIVE in verdicts or (unsure and len(unsure) == len(results)):
             # The test neither passed nor failed.
@@ -177,8 +180,19 @@ def _line(result: Result) -> str:
     return f"{result.scenario}: {result.metric}{value}, limit {result.limit}: {result.verdict.value}{reason}"
 
 
-def summarise(reporter: Any, results: list[Result]) -> None:
-    """Write the table at the end of a run."""
+def summarise(reporter: Any, results: list[Result], places: dict[str, tuple[str, int]]) -> None:
+    """Write the table at the end of a run, and annotate tests that failed if this is a GitHub workflow.
+
+    Args:
+        reporter: pytest's terminal reporter.
+        results: The results of all tests.
+        places: The file and line of the test with each result, by the name of its scenario.
+    """
     reporter.write_sep("-", "overhead budgets")
     document = Document("", rendering.summary(results), (rendering.table(results),), notes=rendering.notes(results))
     reporter.write_line(terminal.render(document, colour=reporter.hasmarkup, facts=False).strip("\n"))
+    if github.is_workflow():
+        for result in results:
+            if result.verdict is Verdict.FAIL and result.scenario in places:
+                file, line = places[result.scenario]
+                reporter.write_line(github.error_line(file, line, "overhead budget", _line(result)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -44,11 +45,16 @@ def document(report: BudgetReport) -> Document:
     return Document(
         title=f"Overhead budgets{against}",
         summary=summary(report.results, report.seconds),
-        tables=(table(report.results), *_profiles(report.profiles or {})),
+        tables=(table(report.results), *_functions(report.functions), *_profiles(report.profiles or {})),
         charts=(Chart("Share of what the limit allows", "limit", tuple(marks)),) if marks else (),
         facts=facts(report.environment),
-        notes=(*notes(report.results), *_activity(report.is_fast), *_notes_of_profiles(report.profiles)),
-        advice=_advice(report),
+        notes=(
+            *notes(report.results),
+            *_activity(report.is_fast),
+            *_notes_of_functions(report.functions),
+            *_notes_of_profiles(report.profiles),
+        ),
+        advice=advice(report),
     )
 
 
@@ -96,6 +102,57 @@ def _activity(is_fast: dict[str, bool]) -> tuple[str, ...]:
     return (f"otel-fastpath was active in {len(is_fast) - len(without)} of {len(is_fast)} scenarios, not in: {names}.",)
 
 
+def _functions(functions: dict[str, list[dict[str, Any]]]) -> tuple[Table, ...]:
+    """The functions that a count above its limit is in."""
+    tables = []
+    for name, rows in functions.items():
+        is_calibrated = any(row["was"] is not None for row in rows)
+        title = f"Functions that execute more bytecodes in {name} than when it was calibrated"
+        cells = [(Cell(_figure(row["was"])), Cell(figure(row["now"])), Cell(row["function"])) for row in rows]
+        if rows:
+            tables.append(
+                Table(
+                    (">calibrated", ">now", "function"),
+                    tuple(cells),
+                    title if is_calibrated else f"Functions with the most bytecodes in {name}",
+                )
+            )
+    return tuple(tables)
+
+
+def _notes_of_functions(functions: dict[str, list[dict[str, Any]]]) -> tuple[str, ...]:
+    return tuple(
+        f"{name}: no function executes more bytecodes than when it was calibrated; what grew is inside C."
+        for name, rows in functions.items()
+        if not rows
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else figure(value)
+
+
+def growth(functions: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """The functions that a count above its limit is in, a line each."""
+    lines = []
+    for row in itertools.chain.from_iterable(functions.values()):
+        was = "" if row["was"] is None else f"{figure(row['was'])} -> "
+        lines.append(f"  {row['function']}: {was}{figure(row['now'])} bytecodes")
+    return lines
+
+
+def failures(report: BudgetReport) -> list[tuple[Result, str]]:
+    """Each result that fails, with one line about it and, for the first of a scenario, the function that grew most."""
+    found = []
+    functions = dict(report.functions)
+    for result in report.results:
+        if result.verdict is Verdict.FAIL:
+            text = f"{result.scenario}: {result.metric} {shown(result)}, limit {_limit(result)}"
+            first = growth({"": functions.pop(result.scenario, [])[:1]})
+            found.append((result, ";".join([text, *first])))
+    return found
+
+
 def _profiles(profiles: dict[str, dict[str, Any]]) -> tuple[Table, ...]:
     """The profile of each scenario that was profiled."""
     columns = (">own CPU time", "function", "part of the hook")
@@ -129,7 +186,7 @@ def _notes_of_profiles(profiles: dict[str, dict[str, Any]] | None) -> tuple[str,
     return tuple(texts)
 
 
-def _advice(report: BudgetReport) -> str:
+def advice(report: BudgetReport) -> str:
     """The command that explains the first failure."""
     failed = next((result.scenario for result in report.results if result.verdict is Verdict.FAIL), None)
     if failed is None:
