@@ -102,8 +102,10 @@ def test_a_pyproject_is_found_from_below(project):
     [
         (
             "scenario = 1",
-            "scenario = 1: expected one of the keys reference, path, source, share, lock, distributions, functions, "
-            "scenarios",
+            (
+                "scenario = 1: expected one of the keys reference, path, source, share, lock, distributions, "
+                "functions, scenarios"
+            ),
         ),
         ("", "scenarios = (not set): expected a table for each scenario"),
         ("scenarios = []", "scenarios = []: expected a table for each scenario"),

@@ -48,8 +48,6 @@ def accepts(rule, value):
     assert rule.keys() <= known | {"enum", "items", "pattern", "minLength", "minProperties", "minimum"}
     if "type" in rule and (not isinstance(value, KINDS[rule["type"]]) or isinstance(value, bool)):
         return False
-    if "minimum" in rule and value < rule["minimum"]:
-        return False
     if isinstance(value, dict):
         properties = rule.get("properties", {})
         rest = rule.get("additionalProperties", {})
@@ -65,7 +63,8 @@ def accepts(rule, value):
     ):
         return False
     return (
-        ("enum" not in rule or value in rule["enum"])
+        ("minimum" not in rule or value >= rule["minimum"])
+        and ("enum" not in rule or value in rule["enum"])
         and ("anyOf" not in rule or any(accepts(each, value) for each in rule["anyOf"]))
         and ("not" not in rule or not accepts(rule["not"], value))
     )
