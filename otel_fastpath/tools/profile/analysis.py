@@ -38,6 +38,7 @@ _METHOD: Final = (
 _WORTH_A_ROW: Final = 0.0005
 _EXPORTING: Final = ("BatchProcessor.worker", "BatchSpanProcessor.worker", "BatchLogRecordProcessor.worker")
 _COLLECTING: Final = ("PeriodicExportingMetricReader._ticker",)
+_OWN: Final = "otel-fastpath: "
 _RAISING: Final = frozenset({"record_exception", "format_exception", "print_exception"})
 
 
@@ -58,7 +59,7 @@ def report(recordings: Sequence[Recording]) -> Report:
     requests = sum(each.requests for each in recordings)
     savings = _savings(found, cpu, recordings)
     return Report(
-        headline=_headline(share, hooks),
+        headline=_headline(share, hooks, savings),
         share=share,
         hooks=hooks,
         kinds=_kinds(found, cpu),
@@ -152,22 +153,33 @@ def _hooks(found: Sequence[Sample], cpu: float, calls: dict[str, float], seconds
     return tuple(sorted(made, key=lambda hook: -hook.share))
 
 
-def _headline(share: Share, hooks: Sequence[Hook]) -> str:
-    places: Counter[tuple[str, str]] = Counter()
-    for hook in hooks:
-        if hook.most:
-            places[hook.most, hook.library] += hook.most_share  # type: ignore[assignment]
-        places[_short(hook.hook), hook.library] += hook.share - (hook.most_share if hook.most else 0.0)  # type: ignore[assignment]
+def _headline(share: Share, hooks: Sequence[Hook], savings: Sequence[Saving]) -> str:
+    """The share, the library that takes most of it, what that calls, and what otel-fastpath would save."""
     text = f"Telemetry takes {percent(share.total)} of the CPU ({percent(share.low)} to {percent(share.high)})"
-    if not places:
+    if not hooks:
         return f"{text}: none of its code was seen."
-    (function, library), most = places.most_common(1)[0]
-    where = library if library.startswith(("OpenTelemetry", "otel-fastpath", "SDK", "FastAPI's")) else f"the {library}"
-    return f"{text}, and {percent(most)} is {function} in {where}."
+    libraries: Counter[str] = Counter()
+    called: Counter[tuple[str, str]] = Counter()
+    for hook in hooks:
+        libraries[hook.library] += hook.share  # type: ignore[assignment]
+        if hook.most:
+            called[hook.library, hook.most] += hook.most_share  # type: ignore[assignment]
+    library, most = libraries.most_common(1)[0]
+    text += f", and {percent(most)} is {_named(library)}"
+    function = max((pair for pair in called if pair[0] == library), key=called.__getitem__, default=None)
+    if function is not None and called[function] > most / 2:
+        text += f", most of it in {function[1]}"
+    would_save = sum(each.saving for each in savings if not each.is_on)
+    if would_save >= advice.LEAST:
+        text += f"; otel-fastpath would save {percent(would_save)}"
+    return f"{text}."
 
 
-def _short(function: str) -> str:
-    return ".".join(function.split(".")[-2:])
+def _named(library: str) -> str:
+    """A library in a sentence."""
+    if library.startswith(_OWN):
+        return f"otel-fastpath's code for {library[len(_OWN) :]}"
+    return library if library.startswith(("OpenTelemetry", "otel-fastpath", "SDK", "FastAPI's")) else f"the {library}"
 
 
 def _logging(found: Sequence[Sample]) -> float:

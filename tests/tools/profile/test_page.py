@@ -19,6 +19,7 @@ from otel_fastpath.tools.profile import analysis, flame_page, outputs
 from otel_fastpath.tools.profile.attribution import samples
 from otel_fastpath.tools.profile.attribution.owners import Frame
 from otel_fastpath.tools.profile.profile_file import Recording
+from otel_fastpath.tools.profile.report import Hook, Saving, Share
 
 NASTY = '</script><b>"&'
 FRAMES = [
@@ -57,9 +58,32 @@ def test_the_report_says_what_the_samples_do():
     assert (hook.library, hook.most) == ("OpenAI instrumentation", "importlib.metadata.version")
     assert (hook.share, hook.most_share) == (pytest.approx(0.6), pytest.approx(0.5))
     assert hook.us == pytest.approx(6 / 10 / 50 * 1e6)
-    assert report.headline.endswith("50% is importlib.metadata.version in the OpenAI instrumentation.")
+    assert report.headline.endswith(
+        "and 60% is the OpenAI instrumentation, most of it in importlib.metadata.version; otel-fastpath would save 50%."
+    )
     assert report.savings[0].part == "version look-ups"
     assert any("versions.*" in line for line in report.advice)
+
+
+@pytest.mark.parametrize(
+    ("library", "most", "saving", "expected"),
+    [
+        ("otel-fastpath: asyncpg", "", 0.0, ", and 3.0% is otel-fastpath's code for asyncpg."),
+        ("SDK: spans", "json.dumps", 0.012, ", and 3.0% is SDK: spans; otel-fastpath would save 1.2%."),
+        ("ASGI instrumentation", "", 0.009, ", and 3.0% is the ASGI instrumentation."),
+    ],
+)
+def test_the_sentence_names_the_library_and_what_to_do(library, most, saving, expected):
+    """Not a function of this package's, nor one that takes less than half, nor what would save next to nothing."""
+    share = Share(0.05, 0.04, 0.06, 0.04, 0.01)
+    hooks = [
+        Hook(library, "make_acquire.acquire", "hooks", 0.02, None, None, most, 0.01),
+        Hook(library, "execute", "hooks", 0.01, None, None, "", 0.01),
+        Hook("another", "other", "hooks", 0.01, None, None, "time.sleep", 0.01),
+    ]
+    savings = [Saving("spans", is_on=False, share=0.03, saving=saving), Saving("on", is_on=True, share=0.1, saving=0.5)]
+
+    assert analysis._headline(share, hooks, savings) == f"Telemetry takes 5.0% of the CPU (4.0% to 6.0%){expected}"
 
 
 def test_the_page_needs_nothing_else_and_runs_its_own_script_only(page):

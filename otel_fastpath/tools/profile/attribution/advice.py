@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from otel_fastpath.tools.profile.attribution.samples import Sample
     from otel_fastpath.tools.profile.report import Saving
 
-_LEAST: Final = 0.01
+# What is less than this share of the CPU is not worth a sentence.
+LEAST: Final = 0.01
 
 
 def _named(*names: str) -> Callable[[Frame], bool]:
@@ -86,10 +87,10 @@ def lines(found: Sequence[Sample], cpu: float, savings: Sequence[Saving], applie
         if rule.patches and any(name.startswith(rule.patches) for name in applied):
             continue
         share = sum(each.seconds for each in found if each.is_telemetry and _any(rule.is_it, each)) / cpu
-        if share >= _LEAST:
+        if share >= LEAST:
             made.append((share, f"-{percent(share)} of the CPU at most: {rule.text}."))
     for line, seconds in formatted_early(found).items():
-        if seconds >= _LEAST * cpu:
+        if seconds >= LEAST * cpu:
             text = "formats a message before it is called, also where that level is off; pass the values as arguments"
             made.append((seconds / cpu, f"-{percent(seconds / cpu)} of the CPU at most: {line} {text}."))
     made += [
@@ -99,7 +100,7 @@ def lines(found: Sequence[Sample], cpu: float, savings: Sequence[Saving], applie
     ]
     off = [each for each in savings if not each.is_on]
     would_save = sum(each.saving for each in off)
-    if would_save >= _LEAST:
+    if would_save >= LEAST:
         names = ", ".join(each.part for each in off)
         text = "turn on the parts of otel-fastpath that are off here"
         made.append((would_save, f"-{percent(would_save)} of the CPU: {text}: {names}."))
