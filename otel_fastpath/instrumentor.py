@@ -154,7 +154,7 @@ class FastpathInstrumentor(BaseInstrumentor):  # type: ignore[misc]
     def _show(self, settings: config.Config) -> None:
         """Say that this process is instrumented, in the ways that the settings ask for."""
         try:
-            presence.say(self._rows_so_far, settings.stock)
+            presence.say(self._rows_so_far, settings.stock, is_wanted=settings.start_line)
         except Exception as error:
             faults.report("status", error)
         if settings.status_folder:

@@ -37,7 +37,7 @@ _PREFIX: Final = "OTEL_FASTPATH_"
 # Not a setting: the command sets it for the processes that it starts.
 PROFILE_ORDER: Final = "_OTEL_FASTPATH_PROFILE"
 # The keyword arguments besides those of features and libraries. For their environment variables, see `_variable`.
-_SETTINGS: Final = ("disabled", "core", "telemetry", "status_folder", "profile_signal", "proven")
+_SETTINGS: Final = ("disabled", "core", "telemetry", "status_folder", "profile_signal", "proven", "start_line")
 # Variables that are read when the package is built.
 _OF_THE_BUILD: Final = frozenset({"OTEL_FASTPATH_EXTENSION"})
 # The variable that is read before anything is instrumented, and its values.
@@ -77,6 +77,7 @@ class Config:
         status_folder: The folder in which other processes ask for the status; empty if they cannot.
         profile_signal: The name of the signal on which the process profiles itself; empty if none.
         proven: The file that `otel-fastpath prove --write` has written; empty if none is used.
+        start_line: Whether the line about this process may be written to stderr.
         libraries: Library -> "on", "off" or "defer", if set; `<library>_options` -> its options, if set.
         disabled_instrumentations: The names in OTEL_PYTHON_DISABLED_INSTRUMENTATIONS.
         semconv: The names in OTEL_SEMCONV_STABILITY_OPT_IN.
@@ -91,6 +92,7 @@ class Config:
     status_folder: str = ""
     profile_signal: str = ""
     proven: str = ""
+    start_line: bool = True
     libraries: Mapping[str, Any] = field(default_factory=dict)
     disabled_instrumentations: frozenset[str] = frozenset()
     semconv: frozenset[str] = frozenset()
@@ -143,8 +145,8 @@ def from_env(
         libraries: The names of the libraries for which there are wrappers; each of them has two settings.
         features: The settings that features declare.
         **keywords: `disabled` (names, or one comma-separated string), `core`, `telemetry`, `status_folder`,
-            `profile_signal` and `proven`, see `Config`; the settings of features; for each library, its name and
-            `<library>_options`. None counts as unset.
+            `profile_signal`, `proven` and `start_line`, see `Config`; the settings of features; for each library, its
+            name and `<library>_options`. None counts as unset.
     """
     environ = os.environ if environ is None else environ
     wrong_settings.forget()
@@ -169,6 +171,7 @@ def from_env(
         status_folder=read(_folder, "status_folder"),
         profile_signal=read(_signal, "profile_signal"),
         proven=read(_proof, "proven"),
+        start_line=read(_start_line, "start_line"),
         libraries=_libraries(libraries, read),
         disabled_instrumentations=_listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"),
         semconv=_listed(environ, "OTEL_SEMCONV_STABILITY_OPT_IN"),
@@ -321,6 +324,10 @@ def _core(setting: str, value: Any) -> str | None:
 def _telemetry(setting: str, value: Any) -> str:
     expected = f"{SAME} (what the service emitted before) or {FULL} (all that otel-fastpath can tell)"
     return _word(setting, value, (SAME, FULL), expected, f"{SAME} is used.") or SAME
+
+
+def _start_line(setting: str, value: Any) -> bool:
+    return _word(setting, value, _SWITCH, _any_of(_SWITCH), "on is used.") != "off"
 
 
 def _mode(effect: str, setting: str, value: Any) -> str:

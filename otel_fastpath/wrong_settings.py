@@ -1,21 +1,17 @@
 """Reports invalid settings.
 
-Each invalid setting is logged, and also written to stderr if the log does not reach the console: the root logger of a
-service often has only OpenTelemetry's handler, which sends the message to a back end where it is easily missed. Each is
-reported once per process, and shown again by `otel-fastpath status`.
+Each invalid setting is logged, and also written to stderr if the log does not reach the console. Each is reported once
+per process, and shown again by `otel-fastpath status`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
 import reprlib
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 __all__ = ["forget", "found", "parts", "read", "report"]
 
@@ -91,13 +87,9 @@ def report(
     mine = object()
     if _told.setdefault(text, mine) is not mine:
         return
-    # Log handlers may raise.
-    with contextlib.suppress(Exception):
-        _logger.log(level, "%s", text)
-    if not _reaches_console(level):
-        # stderr may be None or closed.
-        with contextlib.suppress(Exception):
-            sys.stderr.write(f"otel-fastpath: {text}\n")
+    from otel_fastpath import console  # noqa: PLC0415  # only where a setting is wrong
+
+    console.show(_logger, level, text)
 
 
 def found() -> tuple[str, ...]:
@@ -146,46 +138,3 @@ def nearest(value: Any, allowed: Iterable[str]) -> list[str]:
     import difflib  # noqa: PLC0415  # only if something is wrong
 
     return [by_lower[each] for each in difflib.get_close_matches(text.lower(), by_lower, _NEAREST, cutoff=0)]
-
-
-def _reaches_console(level: int) -> bool:
-    """Whether a handler writes log records of this module with this level to stdout or stderr."""
-    if not _logger.isEnabledFor(level):
-        return False
-    handlers = list(_handlers())
-    if not handlers:
-        handlers = [logging.lastResort] if logging.lastResort is not None else []
-    return any(level >= handler.level and _is_console(handler) for handler in handlers)
-
-
-def _handlers() -> Iterator[logging.Handler]:
-    logger: logging.Logger | None = _logger
-    while logger is not None:
-        yield from logger.handlers
-        logger = logger.parent if logger.propagate else None
-
-
-def _is_console(handler: Any, depth: int = 2) -> bool:
-    """Whether the handler, or one that it passes its records to, writes to stdout or stderr.
-
-    Handlers of unknown classes are assumed not to: it is better to show a message twice than not at all.
-    """
-    # `console` is an attribute of rich's handler, `target` of a MemoryHandler, `listener` of a QueueHandler.
-    streams = [getattr(handler, "stream", None), getattr(getattr(handler, "console", None), "file", None)]
-    if any(map(_is_standard, streams)):
-        return True
-    behind = [getattr(handler, "target", None), *getattr(getattr(handler, "listener", None), "handlers", ())]
-    return depth > 0 and any(_is_console(each, depth - 1) for each in behind if each is not None)
-
-
-def _is_standard(stream: Any) -> bool:
-    """Whether this stream is stdout or stderr, or writes to the same file as one of them."""
-    if stream is None:
-        return False
-    if any(stream is each for each in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__)):
-        return True
-    try:
-        place = os.fstat(stream.fileno())
-        return any(os.path.samestat(place, os.fstat(number)) for number in (1, 2))
-    except (AttributeError, OSError, ValueError):
-        return False

@@ -44,6 +44,8 @@ if sys.dont_write_bytecode:
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = _bytecode.name
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Tests look at what processes write to stderr.
+os.environ.setdefault("OTEL_FASTPATH_START_LINE", "off")
 # With OTEL_FASTPATH_EXTENSION=require, tests must not pass after a silent fallback to the pure core.
 REQUIRED = os.environ.get("OTEL_FASTPATH_EXTENSION") == "require"
 STDERR = pytest.StashKey[int]()

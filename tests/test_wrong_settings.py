@@ -80,7 +80,7 @@ WITHOUT_CONSOLE = {"OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED": "true"}
 @pytest.fixture
 def service(environ, tmp_path):
     """Runs a program under opentelemetry-instrument with these variables; what it wrote to stdout and stderr."""
-    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+    for name in [name for name in os.environ if name.startswith("OTEL_") and "START_LINE" not in name]:
         environ.delenv(name)
     settings = {f"OTEL_{signal}_EXPORTER": "none" for signal in ("TRACES", "METRICS", "LOGS")}
 

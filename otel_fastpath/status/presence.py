@@ -1,4 +1,4 @@
-"""Says that otel-fastpath is active: one INFO record in the log and, with full telemetry, a metric of its patches."""
+"""Says that otel-fastpath is active: a line in the log or on stderr and, with full telemetry, a count of patches."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import metrics
 from opentelemetry.metrics import Observation
 
-from otel_fastpath import compiled, left_out, own_metrics
+from otel_fastpath import compiled, console, left_out, own_metrics
 from otel_fastpath.locks import Lock
 from otel_fastpath.patching import interpreter
 from otel_fastpath.patching.patch import State
-from otel_fastpath.patching.quiet import Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +30,7 @@ STATES: Final = (State.APPLIED, State.SKIPPED)
 
 _CORES: Final = {"c": "compiled", "py": "pure Python"}
 _LOGGER: Final = "otel_fastpath"
-_logger = Quiet(_LOGGER)
+_logger = logging.getLogger(_LOGGER)
 _lock = Lock()
 _is_said = False
 # Returns the rows of what is loaded; None while this process is not instrumented.
@@ -46,33 +45,38 @@ def forget() -> None:
 
 
 def is_heard() -> bool:
-    """Whether anybody reads our INFO records."""
-    return logging.getLogger(_LOGGER).isEnabledFor(logging.INFO)
+    """Whether INFO records of this package are logged."""
+    return _logger.isEnabledFor(logging.INFO)
 
 
-def say(rows: Callable[[], Sequence[Row]], why_off: str) -> None:
-    """Log the version, the core and the number of patches, once per process. Without a reader, nothing is counted.
+def say(rows: Callable[[], Sequence[Row]], why_off: str, *, is_wanted: bool) -> None:
+    """Show the version, the core and the number of patches, once per process.
+
+    Logged; also written to stderr if it is wanted and no handler writes it to the console, unless the logger has a
+    level of its own that leaves it out. If nobody would see it, nothing is counted.
 
     Args:
         rows: Returns the rows of what is loaded.
         why_off: Why nothing is patched at all; empty if patches are applied.
+        is_wanted: Whether it may be written to stderr.
     """
     global _is_said
-    if not is_heard():
+    if _logger.level > logging.INFO or not (is_wanted or is_heard()):
         return
     with _lock:
         if _is_said:
             return
         _is_said = True
     version = interpreter.version("otel-fastpath") or "?"
+    text = f"otel-fastpath {version}: "
     if why_off:
-        _logger.log(logging.INFO, "otel-fastpath %s: off, %s", version, why_off)
-        return
-    found = [row.state for row in rows()]
-    core = _CORES.get(compiled.implementation()[0], "no core")
-    applied, skipped = (found.count(state) for state in STATES)
-    text = "otel-fastpath %s: %s, %d patches applied, %d skipped"
-    _logger.log(logging.INFO, text, version, core, applied, skipped)
+        text += f"off, {why_off}"
+    else:
+        found = [row.state for row in rows()]
+        core = _CORES.get(compiled.implementation()[0], "no core")
+        applied, skipped = (found.count(state) for state in STATES)
+        text += f"{core}, {applied} patches applied, {skipped} skipped"
+    console.show(_logger, logging.INFO, text, prefix="", is_for_stderr=is_wanted)
 
 
 def count(rows: Callable[[], Sequence[Row]], meter_provider: Any = None) -> None:

@@ -78,27 +78,47 @@ def test_the_line_says_why_nothing_is_patched(instrumentor, environ, logged):
     assert said(logged) == [f"otel-fastpath {VERSION}: off, OTEL_SDK_DISABLED is true"]
 
 
-def test_nothing_is_counted_for_a_log_that_nobody_reads(caplog):
+@pytest.mark.parametrize("is_wanted", [False, True])
+def test_nothing_is_counted_for_a_log_that_nobody_reads(caplog, capsys, is_wanted):
     """The level of the logger is asked first."""
     caplog.set_level(logging.WARNING, logger="otel_fastpath")
 
-    presence.say(lambda: pytest.fail("counted"), "")
+    presence.say(lambda: pytest.fail("counted"), "", is_wanted=is_wanted)
 
     assert caplog.records == []
+    assert capsys.readouterr() == ("", "")
+
+
+LOGGED = "INFO otel_fastpath "
 
 
 @pytest.mark.parametrize(
-    ("level", "expected"),
-    [("WARNING", False), ("INFO", True)],
+    ("before", "value", "expected"),
+    [
+        ("logging.basicConfig(level='WARNING', format=FORMAT)", "off", []),
+        ("logging.basicConfig(level='INFO', format=FORMAT)", "off", [LOGGED]),
+        ("logging.basicConfig(level='INFO', format=FORMAT)", "", [LOGGED]),
+        ("logging.basicConfig(level='WARNING', format=FORMAT)", "", [""]),
+        ("", "", [""]),
+        ("", "on", [""]),
+        # A back end's handler: nobody who looks at the process sees its records.
+        ("logging.basicConfig(level='INFO', handlers=[logging.NullHandler()])", "", [""]),
+        ("logging.getLogger('otel_fastpath').setLevel('WARNING')", "", []),
+        ("sys.stderr = None", "", []),
+    ],
 )
-def test_the_console_is_the_services_own(environ, level, expected):
-    """Nothing on stdout; on stderr, what the service's own logging writes there."""
+def test_the_line_is_seen_once(environ, before, value, expected):
+    """Nothing on stdout; on stderr, what the service's own logging writes there, or the line."""
     program = f"""
-import logging
-logging.basicConfig(level="{level}", format="%(levelname)s %(name)s %(message)s")
+import logging, sys
+FORMAT = "%(levelname)s %(name)s %(message)s"
+{before}
 from otel_fastpath import FastpathInstrumentor
-FastpathInstrumentor().instrument()
+for _ in range(2):
+    FastpathInstrumentor().instrument()
+    FastpathInstrumentor().uninstrument()
 """
+    environ.setenv("OTEL_FASTPATH_START_LINE", value)
     environ.delenv("OTEL_FASTPATH_CORE", raising=False)
     result = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
 
@@ -107,7 +127,18 @@ FastpathInstrumentor().instrument()
     if older("opentelemetry-instrumentation", "0.62b0"):
         # A patch is left off there, which is told, too.
         lines = [line for line in lines if "Patch versions.schema_url is left off" not in line]
-    assert [line.startswith(f"INFO otel_fastpath otel-fastpath {VERSION}: ") for line in lines] == [True] * expected
+    assert [line.partition("otel-fastpath")[0] for line in lines] == expected
+    assert all(f"otel-fastpath {VERSION}: " in line and " patches applied, " in line for line in lines)
+
+
+def test_a_value_that_is_none_is_reported(instrumentor, environ, caplog):
+    """Once, with what was expected."""
+    environ.setenv("OTEL_FASTPATH_START_LINE", "quiet")
+
+    instrumentor.instrument()
+
+    [text] = [record.getMessage() for record in caplog.records if "START_LINE" in record.getMessage()]
+    assert text == "OTEL_FASTPATH_START_LINE: 'quiet' is not valid; expected one of on, off. on is used."
 
 
 def test_full_telemetry_counts_the_patches(instrumentor, core, provider):
@@ -168,7 +199,7 @@ metrics.get_meter("service").create_counter("served").add(1)
 (resource,) = reader.get_metrics_data().resource_metrics
 print({presence.NAME!r} in {{metric.name for scope in resource.scope_metrics for metric in scope.metrics}})
 """
-    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+    for name in [name for name in os.environ if name.startswith("OTEL_") and "START_LINE" not in name]:
         environ.delenv(name)
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -170,7 +170,7 @@ class Program:
 def redirected(environ: Mapping[str, str], endpoint: str) -> dict[str, str]:
     """An environment in which OTLP, over HTTP or gRPC, goes to an endpoint of this machine."""
     found = {name: value for name, value in environ.items() if name not in _REMOVED}
-    return {**found, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
+    return {**found, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_FASTPATH_START_LINE": "off"}
 
 
 def surroundings(environ: Mapping[str, str], leg: str, endpoint: str) -> dict[str, str]:

@@ -31,7 +31,7 @@ class ObserverProcess:
             [sys.executable, "-m", observer.__name__, str(number)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environ,
+            env={**environ, "OTEL_FASTPATH_START_LINE": "off"},
             text=True,
             encoding="utf-8",
         )

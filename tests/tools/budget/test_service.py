@@ -87,7 +87,7 @@ def run(*arguments, cwd=None, **variables):
         check=False,
         cwd=cwd,
         env={
-            **{key: value for key, value in os.environ.items() if not key.startswith("OTEL")},
+            **{key: value for key, value in os.environ.items() if "START_LINE" in key or not key.startswith("OTEL")},
             "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": all_but("fastpath", "fastapi"),
             **variables,
         },

@@ -32,7 +32,9 @@ def run(tmp_path):
     """`run("status", NAME="value")`: the command with these arguments and variables in a process."""
 
     def run(*arguments, **variables):
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("OTEL")}
+        environ = {
+            name: value for name, value in os.environ.items() if "START_LINE" in name or not name.startswith("OTEL")
+        }
         path = os.pathsep.join([str(tmp_path / "changed"), *filter(None, [environ.get("PYTHONPATH")])])
         return subprocess.run(
             [sys.executable, "-m", "otel_fastpath", *map(str, arguments)],
