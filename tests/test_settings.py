@@ -140,7 +140,7 @@ def test_unknown_keywords_and_variables_are_reported(logged):
     )
     assert variable == (
         "environment: 'OTEL_FASTPATH_DISABLE' is not valid; expected the name of a setting; nearest: "
-        "OTEL_FASTPATH_DISABLED, OTEL_FASTPATH_CORE, OTEL_FASTPATH_STATUS_FOLDER. It is ignored."
+        "OTEL_FASTPATH_DISABLED, OTEL_FASTPATH_START_LINE, OTEL_FASTPATH_CORE. It is ignored."
     )
 
 
