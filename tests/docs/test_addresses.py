@@ -63,7 +63,7 @@ def built(folder, repository):
 
 @pytest.mark.parametrize("repository", ["", ADDRESS])
 def test_a_package_has_the_addresses_that_the_setting_gives(tmp_path, repository):
-    """None without it; with it, each link of the README is absolute. The wheel is built from the source distribution."""
+    """None without it; with it, each link of the README is absolute, in the source distribution and in its wheel."""
     of_wheel, of_source, names = built(tmp_path, repository)
 
     assert of_wheel == of_source
@@ -89,7 +89,8 @@ def test_a_package_has_the_addresses_that_the_setting_gives(tmp_path, repository
 
 def test_links_and_pictures_become_absolute():
     """In Markdown and HTML; those to other places stay."""
-    text = '[a](docs/a.md#b) [![p](docs/p.svg)](docs/demo.md) [c](https://c.example) [d](#d) <img src="docs/p.svg" alt="p">'
+    pictures = '[![p](docs/p.svg)](docs/demo.md) <img src="docs/p.svg" alt="p">'
+    text = f"[a](docs/a.md#b) {pictures} [c](https://c.example) [d](#d)"
 
     assert metadata_hook.absolute(text, ADDRESS) == (
         f"[a]({ADDRESS}/blob/main/docs/a.md#b) [![p]({ADDRESS}/raw/main/docs/p.svg)]({ADDRESS}/blob/main/docs/demo.md) "
