@@ -47,7 +47,7 @@ def _choices(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 def page(text: str) -> str:
     """The text of the page with the tables that follow from the source."""
-    for name, table in (("options", _options()), ("exit statuses", _statuses())):
+    for name, table in (("shared options", _options()), ("exit statuses", _statuses())):
         begin, end = f"<!-- {name}: begin -->\n\n", f"\n<!-- {name}: end -->"
         text = re.sub(
             f"{re.escape(begin)}.*?{re.escape(end)}",

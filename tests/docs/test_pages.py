@@ -12,6 +12,7 @@ import pytest
 from otel_fastpath import settings
 from otel_fastpath.__main__ import _parser
 from otel_fastpath.features import FEATURES, LIBRARIES
+from otel_fastpath.tools.common.served_application import with_application
 
 pytestmark = pytest.mark.source
 ROOT = Path(__file__).parents[2]
@@ -117,6 +118,8 @@ def test_commands_are_commands(page):
     for line in commands(page):
         if line.startswith("otel-fastpath "):
             words = [word for word in shlex.split(line)[1:] if not word.startswith("[")]
+            if words[:1] == ["status"]:
+                words[1:] = with_application(words[1:])
             assert isinstance(_parser().parse_args(words), argparse.Namespace)
 
 
