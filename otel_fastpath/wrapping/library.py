@@ -305,7 +305,7 @@ class Wrapper:
             Patch(
                 name=self._patch_name(rival, method),
                 target=f"{rival.target}.{method}",
-                why="Told to instrument, it installs ours in its place, or has ours stand back: one span per call.",
+                why="When it is instrumented, the wrapper here takes its place or stands back: one span per call.",
                 make=functools.partial(make, rival),
                 needs_gil=False,
             )

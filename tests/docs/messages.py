@@ -1,4 +1,4 @@
-"""The messages of this package, read from its source: what it logs, what its commands say, and reasons in the status."""
+"""The messages of this package, read from its source: log records, what its commands say, reasons in the status."""
 
 from __future__ import annotations
 
@@ -21,13 +21,31 @@ _LOGGER = re.compile(r"(?:logger|Quiet\(\w+\)|getLogger\(.*\)|\blog)$", re.IGNOR
 _LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 # Errors whose text is printed by a command or stands in the status.
 _ERRORS = {
-    *("AllowError", "ApplicationError", "ArgumentTypeError", "BaseError", "LegError", "MissingToolError", "ObserverError"),
+    *(
+        "AllowError",
+        "ApplicationError",
+        "ArgumentTypeError",
+        "BaseError",
+        "LegError",
+        "MissingToolError",
+        "ObserverError",
+    ),
     *("ProfileError", "ProgramError", "RemoteError", "ScenarioError", "UsageError", "WorkerError", "ProofError"),
     *("SkipError", "UnmetError", "ReplacedError", "UnknownError"),
 }
 _REASONS = re.compile(r"_?(?:reason|why|why_not|WHY\w*|FAULT|ERROR_OF_OTHERS)")
 _GIVES_REASONS = re.compile(r"unmet|why|reason|remark|advice|failures|^off$|^_off$")
-_REASONS_OF = ("patching/", "settings.py", "features.py", "instrumentor.py", "compiled/__init__.py", "exceptions/monitor.py", "wrapping/library.py", "otlp/exporters.py", "tools/profile/command.py")
+_REASONS_OF = (
+    "patching/",
+    "settings.py",
+    "features.py",
+    "instrumentor.py",
+    "compiled/__init__.py",
+    "exceptions/monitor.py",
+    "wrapping/library.py",
+    "otlp/exporters.py",
+    "tools/profile/command.py",
+)
 
 
 def messages() -> dict[str, str]:
@@ -91,7 +109,9 @@ def _named(tree: ast.Module) -> dict[str, list[ast.expr]]:
     """The texts that are assigned to each name of the module."""
     found: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
         for target in targets:
             if isinstance(target, ast.Name) and node.value is not None:
                 found.setdefault(target.id, []).append(node.value)

@@ -178,9 +178,13 @@ def _is_clear(found: EstimatedSaving) -> bool:
 
 def _summary(found: EstimatedSaving) -> Cell:
     if not found.is_clear:
-        return Cell("the cost of stock OpenTelemetry cannot be told from noise: use more --seconds or --rounds", UNSURE)
+        return Cell(
+            "the cost of stock OpenTelemetry cannot be distinguished from noise: use more --seconds or --rounds", UNSURE
+        )
     if not _is_clear(found):
-        return Cell("the cost with otel-fastpath cannot be told from noise: use more --seconds or --rounds", UNSURE)
+        return Cell(
+            "the cost with otel-fastpath cannot be distinguished from noise: use more --seconds or --rounds", UNSURE
+        )
     text = f"otel-fastpath takes away {found.value:.0%} of what telemetry costs"
     if found.interval is None:
         return Cell(f"{text} ({saving.LEAST_ROUNDS} rounds or more say how sure that is)", PLAIN)
