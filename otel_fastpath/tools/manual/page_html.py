@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FENCE: Final = re.compile(r"^```\w*\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
-_LIST: Final = re.compile(r"^(?:[-*]|\d+\.) ")
+_LIST: Final = re.compile(r"(?:[-*]|\d+\.) ")
+_NUMBER: Final = re.compile(r"\d+\. ")
+_BULLET: Final = re.compile(r"[-*] ")
 _HEADING: Final = re.compile(r"^(#+) (.*)")
 _LINK: Final = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]+)\)")
 _PAGE: Final = re.compile(r"(?:docs/|\.\./(?=CHANGELOG))?([\w-]+)\.md(#[\w-]+)?")
@@ -58,11 +60,17 @@ def _blocks(text: str) -> list[str]:
         elif lines[0].startswith("|"):
             made.append(_table(_take(lines, lambda line: line.startswith("|"))))
         elif _LIST.match(lines[0]):
-            made.append(_list(_take(lines, lambda line: _LIST.match(line) or line.startswith(" ") or not line)))
+            made.append(_list(_take(lines, _is_in_list(lines[0]))))
         else:
             paragraph = [lines.pop(0), *_take(lines, lambda line: line and not _begins_a_block(line))]
             made.append(f"<p>{_inline(' '.join(paragraph))}</p>")
     return made
+
+
+def _is_in_list(first: str) -> Callable[[str], object]:
+    """Whether a line is a part of the list with this first line: an item of the same kind, or one that is indented."""
+    mark = _NUMBER if first[0].isdecimal() else _BULLET
+    return lambda line: mark.match(line) or line[:1] in {"", " "}
 
 
 def _begins_a_block(line: str) -> object:
@@ -110,7 +118,8 @@ def _list(lines: list[str]) -> str:
 
 def _item(lines: list[str]) -> str:
     made = blocks("\n".join(lines) + "\n")
-    return made.removeprefix("<p>").removesuffix("</p>") if made.count("<p>") == 1 and made.startswith("<p>") else made
+    is_one = made.startswith("<p>") and made.endswith("</p>") and made.count("<p>") == 1
+    return made.removeprefix("<p>").removesuffix("</p>") if is_one else made
 
 
 def _table(lines: list[str]) -> str:
