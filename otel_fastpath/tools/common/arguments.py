@@ -49,11 +49,14 @@ class _Refuse(argparse.Action):
     """Says in one sentence which command has the option, and ends the process."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, _options: argparse.Namespace, _values: Any, _option: str | None = None
+        self, parser: argparse.ArgumentParser, _options: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        if self.nargs == argparse.REMAINDER and not _values:
+        # Without a value, argparse gives the constant.
+        given = values if isinstance(values, list) else [] if values is self.const else [values]
+        if option is None and not given:
             return
-        complain(self.const)
+        command, why = self.const
+        complain(f"{' '.join(filter(None, (command, option, *given)))}: {why}")
         parser.exit(USAGE)
 
 
@@ -68,7 +71,7 @@ def add_refused(parser: Any, command: str) -> None:
             "refused_command" if is_command else option,
             action=_Refuse,
             nargs=argparse.REMAINDER if is_command else "?",
-            const=f"{command} {option}: {why}; to {purpose}, use {instead}",
+            const=(command, f"{why}; to {purpose}, use {instead}"),
             help=argparse.SUPPRESS,
             **({} if is_command else {"dest": f"refused_{option[2:]}"}),
         )

@@ -10,7 +10,7 @@ from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.common.exit_codes import USAGE
 
 _ARGUMENT: Final = re.compile(r"argument (\S+): ")
-_CHOICE: Final = re.compile(r"argument \S+: invalid choice: '?(.+?)'? \(choose from (.+)\)")
+_CHOICE: Final = re.compile(r"""argument \S+: invalid choice: (['"])(.*?)\1(?:,.*)? \(choose from (.+)\)""")
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -20,7 +20,7 @@ class CommandParser(argparse.ArgumentParser):
         """Write one line that names the value and what was expected, and end the process."""
         command = self.prog.partition(" ")[2]
         if choice := _CHOICE.fullmatch(message):
-            message = f"{command} {choice[1]}: expected one of {choice[2]}".replace("'", "").lstrip()
+            message = f"{command} {choice[2]}: expected one of {choice[3]}".replace("'", "").lstrip()
         elif _ARGUMENT.match(message):
             message = _ARGUMENT.sub(r"\1 ", message, count=1)
         else:

@@ -104,13 +104,13 @@ def test_the_statuses_are_those_that_the_code_returns(name):
     ids=str,
 )
 def test_an_option_that_makes_no_sense_is_explained(name, option):
-    """One sentence names the option and the command that has it; the exit status is 2."""
+    """One sentence names the option, its value, and the command that has it; the exit status is 2."""
     given = ["x"] if option == "COMMAND" else [option, "x"]
     done = run(*name.split(), *given)
 
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"otel-fastpath: {name} {option}: it ")
+    assert line.startswith(f"otel-fastpath: {name} {' '.join(given)}: it ")
     assert "; to " in line
     assert "use `otel-fastpath " in line
 
