@@ -98,6 +98,16 @@ def test_the_readme_is_short():
     assert len(words) <= MOST_WORDS
 
 
+def test_the_first_sentence_of_the_readme_is_that_of_its_table():
+    """What is cut by about three quarters is what the services below it have less."""
+    text = README.read_text(encoding="utf-8")
+    less = [int(number) for number in re.findall(r"us: (\d+)% less \|", text)]
+
+    assert "cuts\nthis cost by about three quarters" in text
+    assert len(less) == 2
+    assert all(70 <= each <= 80 for each in less)
+
+
 def test_the_index_names_every_page():
     """Each page of the folder, once."""
     named = [place.name for place, _ in links(DOCS / "index.md") if place.parent == DOCS]
