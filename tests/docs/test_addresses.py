@@ -25,7 +25,7 @@ import metadata_hook  # noqa: E402  # found only from here on
 
 
 def built(folder, repository):
-    """The metadata of the wheel and of the source distribution, and the names in the wheel, with this setting."""
+    """The metadata of the wheel and of the source distribution, and the pages in the wheel, with this setting."""
     uv = ROOT / ".tools" / "bin" / "uv"
     if not uv.exists():
         pytest.skip("uv is not set up: make setup")
@@ -52,19 +52,19 @@ def built(folder, repository):
     assert done.returncode == 0, told
     (wheel,) = (folder / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
-        names = file.namelist()
-        of_wheel = file.read(next(name for name in names if name.endswith("/METADATA"))).decode()
+        of_wheel = file.read(next(name for name in file.namelist() if name.endswith("/METADATA"))).decode()
+        pages = [each for each in file.infolist() if each.filename.startswith("otel_fastpath/docs/")]
     (source,) = (folder / "dist").glob("*.tar.gz")
     with tarfile.open(source) as file:
         folder_in_it = source.name.removesuffix(".tar.gz")
         of_source = file.extractfile(f"{folder_in_it}/PKG-INFO").read().decode()
-    return of_wheel, of_source, names
+    return of_wheel, of_source, pages
 
 
 @pytest.mark.parametrize("repository", ["", ADDRESS])
 def test_a_package_has_the_addresses_that_the_setting_gives(tmp_path, repository):
     """None without it; with it, each link of the README is absolute, in the source distribution and in its wheel."""
-    of_wheel, of_source, names = built(tmp_path, repository)
+    of_wheel, of_source, pages = built(tmp_path, repository)
 
     assert of_wheel == of_source
     metadata = Parser().parsestr(of_wheel)
@@ -83,8 +83,11 @@ def test_a_package_has_the_addresses_that_the_setting_gives(tmp_path, repository
         assert (urls, targets) == ({}, [])
         assert "The demo has a second service" in metadata.get_payload()
     assert metadata["Description-Content-Type"] == "text/markdown"
-    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {"changelog.md"}
-    assert {name.rpartition("/")[2] for name in names if name.startswith("otel_fastpath/docs/")} == pages
+    expected = {path.name for path in (ROOT / "docs").glob("*.md")} | {"changelog.md"}
+    assert {each.filename.rpartition("/")[2] for each in pages} == expected
+    said = re.search(r"about (\d+) kB to a wheel, and (\d+) kB to an", (ROOT / "docs" / "commands.md").read_text())
+    for number, size in zip(said.groups(), ("compress_size", "file_size"), strict=True):
+        assert sum(getattr(each, size) for each in pages) / 1000 == pytest.approx(int(number), rel=0.15)
 
 
 def test_links_and_pictures_become_absolute():
