@@ -241,7 +241,11 @@ def _status_of(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     # A process with an older version has no whole text.
     text = found["text"] if not options.all else found.get("whole", found["text"])
-    return _write_status(options, text, found["json"])
+    try:
+        return _write_status(options, text, found.get("json", ""))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # An older version, or a process that answers something else.
+        raise UsageError(f"status --pid {options.pid}: its answer is not a status ({error!r})") from None
 
 
 def _write_status(options: argparse.Namespace, text: str, machine: str) -> int:
