@@ -116,7 +116,11 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     run.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
+    run.set_defaults(
+        run=lambda options: _run(
+            options.command or run.error("a command is required: otel-fastpath run [--] COMMAND [ARGUMENT ...]")
+        )
+    )
     from otel_fastpath.tools.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
     from otel_fastpath.tools.common import completion  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.manual import cli as manual  # noqa: PLC0415  # likewise

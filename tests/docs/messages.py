@@ -83,7 +83,7 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
     if _LOGGER.search(base) and last == "log":
         # A text that is made before is logged as it is.
         return arguments[2:3] if ast.unparse(arguments[1]) == "'%s'" else arguments[1:2]
-    if last in _ERRORS or last == "complain":
+    if last in _ERRORS or last == "complain" or name in {"parser.error", "run.error"}:
         return arguments[:1]
     if name == "sys.stderr.write":
         return [each for each in arguments[:1] if "otel-fastpath: " in ast.unparse(each)]
