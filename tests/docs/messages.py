@@ -83,6 +83,8 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
     if _LOGGER.search(base) and last == "log":
         # A text that is made before is logged as it is.
         return arguments[2:3] if ast.unparse(arguments[1]) == "'%s'" else arguments[1:2]
+    if name == "console.show":
+        return arguments[2:3]
     if last in _ERRORS or last == "complain" or name in {"parser.error", "run.error"}:
         return arguments[:1]
     if name == "sys.stderr.write":
@@ -115,6 +117,11 @@ def _named(tree: ast.Module) -> dict[str, list[ast.expr]]:
         for target in targets:
             if isinstance(target, ast.Name) and node.value is not None:
                 found.setdefault(target.id, []).append(node.value)
+    added = [node for node in ast.walk(tree) if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)]
+    for name in {node.target.id for node in added} & found.keys():
+        # A text that others are added to is no message by itself.
+        parts = [node.value for node in added if node.target.id == name]
+        found[name] = [ast.BinOp(first, ast.Add(), part) for first in found[name] for part in parts]
     return found
 
 
@@ -123,6 +130,9 @@ def _texts(value: ast.expr, named: dict[str, list[ast.expr]], depth: int = 2) ->
         return [*_texts(value.body, named, depth), *_texts(value.orelse, named, depth)]
     if isinstance(value, ast.Name) and depth:
         return [text for each in named.get(value.id, ()) for text in _texts(each, named, depth - 1)]
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        left, right = (_texts(each, named, depth) for each in (value.left, value.right))
+        return [f"{first} {second}" for first in left for second in right]
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return [_plain(value.value)]
     if isinstance(value, ast.JoinedStr):
