@@ -154,7 +154,9 @@ def _document(
         lines.append(tuple(line))
     return Document(
         title=title,
-        summary=Cell("times: medians of blocks taken in turns; compare columns, not runs"),
+        summary=Cell(
+            "Times are medians of blocks that take turns; compare columns in one row, not rows from different runs"
+        ),
         tables=(Table(tuple(columns), tuple(lines)),),
         facts=fact_lines(facts(distributions)),
         notes=tuple(f"not measured: {name}: {why}" for name, why in failed.items()),

@@ -1,8 +1,8 @@
 """Generates the tables of the documentation from the source: run by `make docs-tables`, checked by tests/docs.
 
 A row of `patches.md` shows a patch's declaration, and the tests that are marked `proves` with its name. `telemetry.md`
-is made by `telemetry_page`, `differences.md` by `differences_page`, and the drawing in `architecture.md` by
-`architecture_page`.
+is made by `telemetry_page`, `differences.md` by `differences_page`, the tables of `commands.md` by `commands_page`, and
+the drawing in `architecture.md` by `architecture_page`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import architecture_page
+import commands_page
 import differences_page
 import hot_names
 import telemetry_page
@@ -30,6 +31,7 @@ PATCHES = ROOT / "docs" / "patches.md"
 TELEMETRY = ROOT / "docs" / "telemetry.md"
 DIFFERENCES = ROOT / "docs" / "differences.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+COMMANDS = ROOT / "docs" / "commands.md"
 MARK = "pytest.mark.proves"
 HEAD = """\
 # Patches and wrappers
@@ -105,4 +107,5 @@ if __name__ == "__main__":
     PATCHES.write_text(patches_page(), encoding="utf-8")
     DIFFERENCES.write_text(differences_page.page(), encoding="utf-8")
     ARCHITECTURE.write_text(architecture_page.page(ARCHITECTURE.read_text(encoding="utf-8")), encoding="utf-8")
+    COMMANDS.write_text(commands_page.page(COMMANDS.read_text(encoding="utf-8")), encoding="utf-8")
     TELEMETRY.write_text(telemetry_page.page(TELEMETRY.read_text(encoding="utf-8")), encoding="utf-8")

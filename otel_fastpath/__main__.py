@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import errno
 import importlib
+import json
 import os
 import shutil
 import sys
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# The exit status for a command that cannot be executed, the same as argparse's.
+# As in tools/common/exit_codes.py, which is not needed for most of them.
 _CANNOT = 2
-# What shells report for a program that a broken pipe has ended.
+_INTERRUPTED = 130
 _BROKEN_PIPE = 141
 # Why output cannot be written.
 _FULL = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 _LEAST_WIDTH = 60
+# Of the status, besides its text.
+_FORMS = ("json", "html")
 _SDK = "opentelemetry.sdk.trace.export"
 
 
@@ -41,6 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever reads the output has seen enough, e.g. `head`.
         _discard_output()
         return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        with contextlib.suppress(OSError):
+            sys.stderr.write("otel-fastpath: interrupted\n")
+        return _INTERRUPTED
     except OSError as error:
         if error.errno not in _FULL:
             raise
@@ -53,13 +60,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Discard what cannot be written: Python would try again at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Discard what cannot be written, also to stderr if it is the same pipe: Python would try again at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # noqa: PERF203  # there are two
+            os.dup2(nowhere, stream.fileno())
 
 
 def _command(arguments: Sequence[str]) -> int:
     parser = _parser()
-    options = parser.parse_args(arguments)
+    if arguments[:1] == ["status"]:
+        from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
+        from otel_fastpath.tools.budget.outputs import UsageError  # noqa: PLC0415  # likewise
+        from otel_fastpath.tools.common import served_application  # noqa: PLC0415  # likewise
+
+        try:
+            arguments = ["status", *served_application.with_application(arguments[1:])]
+        except UsageError as error:
+            exchange.complain(error)
+            return _CANNOT
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
+
+        command = "otel-fastpath" if arguments[0].startswith("-") else f"otel-fastpath {arguments[0]}"
+        exchange.complain(f"{' '.join(unknown)}: not expected here; `{command} --help` names what is")
+        return _CANNOT
     if options.version:
         return _version()
     if not hasattr(options, "run"):
@@ -70,13 +98,53 @@ def _command(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    from otel_fastpath.tools.common.command_parser import CommandParser  # noqa: PLC0415  # loads the options only
+
+    parser = CommandParser(
         prog="otel-fastpath", description="Makes OpenTelemetry for Python cheap without changing what it emits."
     )
     parser.add_argument("--version", action="store_true", help="print the version, and which build of it is installed")
-    from otel_fastpath.tools.common.arguments import add_allow  # noqa: PLC0415  # loads the options only
-
     commands = parser.add_subparsers(metavar="COMMAND")
+    _add_status(commands)
+    run = commands.add_parser(
+        "run",
+        help="run a command with OpenTelemetry set up",
+        usage="otel-fastpath run [--] COMMAND [ARGUMENT ...]",
+        description=(
+            "Runs a command as opentelemetry-instrument does; the settings are those of the environment. A Python "
+            "program of this environment is run by this interpreter, not by another one."
+        ),
+    )
+    run.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    run.set_defaults(
+        run=lambda options: _run(
+            options.command or run.error("a command is required: otel-fastpath run [--] COMMAND [ARGUMENT ...]")
+        )
+    )
+    from otel_fastpath.tools.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
+    from otel_fastpath.tools.common import completion  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.manual import cli as manual  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.profile import cli as profile  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.prove import cli as prove  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.trial import cli as trial  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.verify import cli as verify  # noqa: PLC0415  # likewise
+
+    for add in (
+        trial.add_command,
+        add_commands,
+        verify.add_command,
+        prove.add_command,
+        profile.add_commands,
+        manual.add_command,
+    ):
+        add(commands)
+    completion.add_command(commands, _parser)
+    return parser
+
+
+def _add_status(commands: Any) -> None:
+    from otel_fastpath.tools.common import arguments, exit_codes  # noqa: PLC0415  # loads the options only
+
     status = commands.add_parser(
         "status",
         help="print what is patched, what is not, and why",
@@ -84,10 +152,11 @@ def _parser() -> argparse.ArgumentParser:
             "Starts a process under opentelemetry-instrument, with the settings of the environment, in which "
             "OpenTelemetry's SDK and the named modules are imported and ASGI applications started, and prints the "
             "state of every patch and wrapper there. Nothing but the loopback interface can be reached. "
-            "With a process id, prints the status of that process, if it has the same OTEL_FASTPATH_STATUS_FOLDER."
+            "With --pid, prints the status of that process, if it has the same OTEL_FASTPATH_STATUS_FOLDER."
         ),
+        epilog=exit_codes.epilog("status"),
     )
-    status.add_argument("--json", action="store_true", help="print a JSON object with each patch instead of a table")
+    status.add_argument("--pid", type=arguments.process, help="a running process, instead of an application")
     status.add_argument(
         "--all",
         action="store_true",
@@ -99,35 +168,21 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="without opentelemetry-instrument, because the application sets OpenTelemetry up by itself",
     )
-    add_allow(status)
+    arguments.add_allow(status)
+    arguments.add_progress(status, is_quick=True)
+    arguments.add_refused(status, "status")
+    group = status.add_argument_group("output", "a file name, or - for standard output")
+    group.add_argument("--json", nargs="?", const="-", metavar="FILE", help="a JSON object with each patch (default -)")
+    group.add_argument("--html", metavar="FILE", help="one page with each patch of what is installed")
     status.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     status.add_argument(
         "modules",
         nargs="*",
-        metavar="PID|MODULE[:APP]",
-        help="a process to ask, or modules and applications to load first, as the service does (e.g. openai, app:app)",
+        metavar="PID|MODULE[:APP]|COMMAND",
+        help="a process to ask, or modules and applications to load first, as the service does (e.g. openai, app:app), "
+        "or the command that starts the service (e.g. uvicorn app:app)",
     )
     status.set_defaults(run=_status)
-    run = commands.add_parser(
-        "run",
-        help="run a command with OpenTelemetry set up",
-        usage="otel-fastpath run [--] COMMAND [ARGUMENT ...]",
-        description=(
-            "Runs a command as opentelemetry-instrument does; the settings are those of the environment. A Python "
-            "program of this environment is run by this interpreter, not by another one."
-        ),
-    )
-    run.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    run.set_defaults(run=lambda options: _run(options.command or run.error("a command is required")))
-    from otel_fastpath.tools.budget.cli import add_commands  # noqa: PLC0415  # loads the options only
-    from otel_fastpath.tools.profile import cli as profile  # noqa: PLC0415  # likewise
-    from otel_fastpath.tools.prove import cli as prove  # noqa: PLC0415  # likewise
-    from otel_fastpath.tools.trial import cli as trial  # noqa: PLC0415  # likewise
-    from otel_fastpath.tools.verify import cli as verify  # noqa: PLC0415  # likewise
-
-    for add in (trial.add_command, add_commands, verify.add_command, prove.add_command, profile.add_commands):
-        add(commands)
-    return parser
 
 
 def _run(command: Sequence[str]) -> int:
@@ -144,45 +199,70 @@ def _version() -> int:
     return 0
 
 
-def _status_of(process: int, form: str) -> int:
-    from otel_fastpath import settings  # noqa: PLC0415  # not needed by other commands
-    from otel_fastpath.status import exchange, running  # noqa: PLC0415  # not needed by other commands
-
-    folder = settings.status_folder()
-    if not folder:
-        exchange.complain(
-            f"process {process} cannot be asked: set OTEL_FASTPATH_STATUS_FOLDER to the folder that it has it set to"
-        )
-        return _CANNOT
-    try:
-        found = running.ask(folder, process)
-    except (OSError, ValueError) as error:
-        exchange.complain(error)
-        return _CANNOT
-    # A process with an older version has no whole text.
-    sys.stdout.write(found.get(form, found["text"]) + "\n")
-    return 0
-
-
 def _status(options: argparse.Namespace) -> int:
-    if len(options.modules) == 1 and options.modules[0].isdecimal():
-        form = "json" if options.json else "whole" if options.all else "text"
-        return _status_of(int(options.modules[0]), form)
-    from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.tools.budget.cli import run_guarded  # noqa: PLC0415  # not needed by other commands
+
+    return run_guarded(lambda: _run_status(options))
+
+
+def _run_status(options: argparse.Namespace) -> int:
+    from otel_fastpath.tools.budget.outputs import UsageError  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.tools.common import again, application  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.common.loopback import AllowError  # noqa: PLC0415  # likewise
     from otel_fastpath.tools.common.program import ProgramError  # noqa: PLC0415  # likewise
 
+    if len(options.modules) == 1 and options.modules[0].isdecimal() and options.pid is None:
+        options.pid = int(options.modules.pop())
+    if options.pid is not None:
+        if options.modules:
+            raise UsageError(f"status --pid {options.pid} {' '.join(options.modules)}: expected one of both")
+        return _status_of(options)
     try:
-        # A process without `site` has its own packages, which another one would not have.
-        if options.here or sys.flags.no_site:
+        if options.here:
+            # What is loaded stays loaded: a second import of it here would be another one.
             return _status_here(options, application)
-        asked = [name for name in ("json", "all", "as_is") if getattr(options, name)]
-        arguments = ["status", "--here", *(f"--{name.replace('_', '-')}" for name in asked), "--", *options.modules]
+        asked = [f"--{name.replace('_', '-')}" for name in ("all", "as_is") if getattr(options, name)]
+        files = [f"--{name}={target}" for name in _FORMS if (target := getattr(options, name)) is not None]
+        arguments = ["status", "--here", *asked, *files, "--", *options.modules]
         return again.run(arguments, options.allow, is_as_it_is=options.as_is)
     except (AllowError, ProgramError, application.ApplicationError) as error:
-        exchange.complain(error)
-        return _CANNOT
+        raise UsageError(str(error)) from None
+
+
+def _status_of(options: argparse.Namespace) -> int:
+    from otel_fastpath import settings  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.status import running  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.tools.budget.outputs import UsageError  # noqa: PLC0415  # likewise
+
+    folder = settings.status_folder()
+    if not folder:
+        raise UsageError(
+            f"process {options.pid} cannot be asked: set OTEL_FASTPATH_STATUS_FOLDER to the folder that it has there"
+        )
+    try:
+        found = running.ask(folder, options.pid)
+    except (OSError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    # A process with an older version has no whole text.
+    text = found["text"] if not options.all else found.get("whole", found["text"])
+    try:
+        return _write_status(options, text, found.get("json", ""))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # An older version, or a process that answers something else.
+        raise UsageError(f"status --pid {options.pid}: its answer is not a status ({error!r})") from None
+
+
+def _write_status(options: argparse.Namespace, text: str, machine: str) -> int:
+    from otel_fastpath.tools.budget.outputs import write_text  # noqa: PLC0415  # not needed by other commands
+    from otel_fastpath.tools.common.render import page, status_report  # noqa: PLC0415  # likewise
+
+    if "-" not in (options.json, options.html):
+        sys.stdout.write(text + "\n")
+    if options.json is not None:
+        write_text("json", options.json, machine + "\n")
+    if options.html is not None:
+        write_text("html", options.html, page.render(status_report.document(json.loads(machine))))
+    return 0
 
 
 def _status_here(options: argparse.Namespace, application: Any) -> int:
@@ -211,14 +291,10 @@ def _status_here(options: argparse.Namespace, application: Any) -> int:
     if settings.loads_nothing():
         notes.append("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS=*: opentelemetry-instrument loads none of this.")
     found = status.collect(rows, notes, not_loaded)
-    if options.json:
-        text = status.as_json(found)
-    else:
-        width = max(shutil.get_terminal_size((100, 24)).columns, _LEAST_WIDTH)
-        is_coloured = sys.stdout.isatty() and settings.wants_colour()
-        text = status.as_text(found, width, is_whole=options.all, is_coloured=is_coloured)
-    sys.stdout.write(text + "\n")
-    return 0
+    width = max(shutil.get_terminal_size((100, 24)).columns, _LEAST_WIDTH)
+    is_coloured = sys.stdout.isatty() and settings.wants_colour()
+    text = status.as_text(found, width, is_whole=options.all, is_coloured=is_coloured)
+    return _write_status(options, text, status.as_json(found))
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ IN_FUNCTIONS = {
     # typing_extensions and tomli are for Python 3.10 and for mypy.
     **{name: APPLICATIONS | {"typing_extensions"} for name in ("wrapping", *LIBRARIES)},
     "otlp": {"requests"},
-    "tools": APPLICATIONS | {"grpc", "tomli", "tomllib", "typing_extensions"},
+    "tools": APPLICATIONS | {"grpc", "shtab", "tomli", "tomllib", "typing_extensions"},
     "patching": {"tomli"},
 }
 # Patched modules: importing one is the application's decision.

@@ -45,7 +45,7 @@ module = sys.modules.get("otel_fastpath.instrumentor")
 rows = module.FastpathInstrumentor().status() if module else []
 print(json.dumps({row.name: [row.state.value, row.reason] for row in rows}), file=sys.stderr)
 """
-NOT_ASKED_FOR = ["off", "telemetry=same: no instrumentation of openai was asked for"]
+NOT_ASKED_FOR = ["off", "telemetry=same: the instrumentation of openai is not loaded in this process"]
 
 
 @pytest.fixture

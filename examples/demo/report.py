@@ -95,10 +95,10 @@ def rows(found: Mapping[str, Any]) -> list[list[str]]:
     bare = legs[BARE]["cpu_us"]["median"]
     return [
         row("CPU per request (us)", lambda leg: leg["cpu_us"]),
-        row("times bare", lambda leg: leg["cpu_us"]["median"] / bare, 2),
-        row("of it telemetry (us)", lambda leg: leg["telemetry_cpu_us"]),
+        row("relative to no telemetry", lambda leg: leg["cpu_us"]["median"] / bare, 2),
+        row("telemetry's share (us)", lambda leg: leg["telemetry_cpu_us"]),
         *(
-            row(f"of it {name} (us)", lambda leg, name=name: leg["signals_cpu_us"].get(name))
+            row(f"share of {name} (us)", lambda leg, name=name: leg["signals_cpu_us"].get(name))
             for name in legs[STOCK]["signals_cpu_us"]
         ),
         row("requests per second", lambda leg: leg["requests_per_second"]),

@@ -104,7 +104,7 @@ _TAKEN = re.compile(
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
-    """Adds the compiled modules to a wheel, or for an editable install to the folders of their sources."""
+    """Adds the compiled modules and the changelog to a wheel; for an editable install, the modules to their sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the modules, unless switched off.
@@ -122,6 +122,9 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[misc]
             for target in targets.values():
                 # An outdated compiled module would be used instead of the edited source.
                 Path(self.root, target).unlink(missing_ok=True)
+        else:
+            # One of the pages of `otel-fastpath docs`.
+            build_data["force_include"]["CHANGELOG.md"] = "otel_fastpath/docs/changelog.md"
         if mode == "off":
             return
         self.scratch = tempfile.TemporaryDirectory()

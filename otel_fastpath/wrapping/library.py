@@ -211,7 +211,7 @@ class Wrapper:
         elif self.library.is_on_request and self._mode != "on":
             reason = f"{self.library.name} is not set to on"
         elif self._is_same() and not taken:
-            reason = f"telemetry={SAME}: no instrumentation of {self.library.name} was asked for"
+            reason = f"telemetry={SAME}: the instrumentation of {self.library.name} is not loaded in this process"
         if reason:
             self._run_guarded(self.library.read, self._setup)
             self._patcher.install(lambda name: self._off(name) or reason, self._settings)
@@ -305,7 +305,7 @@ class Wrapper:
             Patch(
                 name=self._patch_name(rival, method),
                 target=f"{rival.target}.{method}",
-                why="Told to instrument, it installs ours in its place, or has ours stand back: one span per call.",
+                why="When it is instrumented, the wrapper here takes its place or stands back: one span per call.",
                 make=functools.partial(make, rival),
                 needs_gil=False,
             )

@@ -30,14 +30,17 @@ def test_every_page_has_a_place():
     assert sorted(places) == sorted(path.name for path in DOCS.glob("*.md"))
 
 
-def test_the_links_of_github_become_those_of_the_site():
-    """Of the README, and of pages to files beside them."""
-    repository = site_hooks.FILES
+def test_the_links_of_the_repository_become_those_of_the_site():
+    """Of the README, and of pages to files beside them, which have an address only if the repository has one."""
+    repository = "https://git.example/shop"
+    readme = "[a](docs/a.md#b) [c](CHANGELOG.md) [d](https://d.example) [e](#e)"
 
-    assert site_hooks.inside(f"[a]({repository}docs/a.md#b) [c]({repository}docs/d.md)", "d.md") == "[a](a.md#b) [c](#)"
+    assert site_hooks.inside(readme) == "[a](a.md#b) [c](../CHANGELOG.md) [d](https://d.example) [e](#e)"
     assert site_hooks.titled("[limits.md](limits.md) [here](limits.md)") == "[Limits](limits.md) [here](limits.md)"
     assert site_hooks.titled("[a.md](limits.md#b)") == "[Limits](limits.md#b)"
-    assert site_hooks.outside("[a](../examples/a.py) [b](b.md)") == f"[a]({repository}examples/a.py) [b](b.md)"
+    text = "[a](../examples/a.py) [b](b.md)"
+    assert site_hooks.outside(text, repository) == f"[a]({repository}/blob/main/examples/a.py) [b](b.md)"
+    assert site_hooks.outside(text, "") == "a [b](b.md)"
 
 
 @pytest.mark.slow

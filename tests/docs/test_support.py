@@ -61,7 +61,7 @@ def test_the_releases_are_those_that_are_required():
     assert lowest["opentelemetry-api"] == lowest["opentelemetry-sdk"]
     assert row("`opentelemetry-api`, `opentelemetry-sdk`")[1] == f"{lowest['opentelemetry-api']} and newer"
     assert row("`opentelemetry-instrumentation`")[1] == f"{lowest['opentelemetry-instrumentation']} and newer"
-    for name in extras.keys() - {"budget"}:
+    for name in extras.keys() - {"budget", "completion"}:
         (release,) = declared(extras[name]).values()
         assert row(f"`{name}`")[1].startswith(f"{release} and newer")
         assert row(f"`{name}`")[2] == f"`otel-fastpath[{name}]`"
@@ -96,11 +96,3 @@ def test_every_release_that_a_patch_asks_for_is_on_the_page():
     # releases than those that the tests run with.
     libraries = [name for name in lowest if not name.startswith("opentelemetry-") and name != "openai"]
     assert [name for name in libraries if not any(each in shown[name] for each in lowest[name])] == []
-
-
-def test_the_urls_are_of_one_repository():
-    """Where the source, the issues and the changes are."""
-    urls = PROJECT["project"]["urls"]
-
-    assert {"Repository", "Documentation", "Changelog", "Issues"} <= urls.keys()
-    assert [url for url in urls.values() if not url.startswith(urls["Repository"])] == []

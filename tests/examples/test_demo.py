@@ -93,7 +93,7 @@ def test_the_costs_of_the_signals_add_up():
         "stock": {"traces": 50, "metrics": 20, "logs": 30},
         "fastpath": {"traces": 10, "metrics": 2, "logs": 8},
     }
-    assert ["of it telemetry (us)", "-", "100 (100 to 100)", "20 (20 to 20)", "x 0.20"] in report.rows(found)
+    assert ["telemetry's share (us)", "-", "100 (100 to 100)", "20 (20 to 20)", "x 0.20"] in report.rows(found)
     assert [
         "CPU per request (us)",
         "110 (100 to 130)",
@@ -115,7 +115,7 @@ def test_a_figure_that_noise_turns_negative_has_no_ratio():
 
     found = report.result(SUBJECTS["shop"], runs, Plan(200, 1), {})
 
-    [row] = [row for row in report.rows(found) if row[0] == "of it telemetry (us)"]
+    [row] = [row for row in report.rows(found) if row[0] == "telemetry's share (us)"]
     assert row[-1] == "-"
 
 
@@ -243,7 +243,7 @@ def test_a_short_demo_of_the_orders_runs_to_its_end(start_demo, tmp_path):
     assert legs["fastpath"]["spans"] > 4 * 400
     assert list(legs["stock"]["signals_cpu_us"]) == ["traces", "metrics", "logs"]
     for name in ("traces", "metrics", "logs"):
-        assert f"of it {name} (us)" in (tmp_path / "out" / "orders.md").read_text()
+        assert f"share of {name} (us)" in (tmp_path / "out" / "orders.md").read_text()
         assert f"var(--{name})" in (tmp_path / "out" / "demo-orders.svg").read_text()
     assert "demo-orders.svg" in (tmp_path / "out" / "page.md").read_text()
     assert list((tmp_path / "scratch").iterdir()) == []

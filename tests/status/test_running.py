@@ -24,7 +24,7 @@ FastpathInstrumentor().instrument(core=sys.argv[1])
 tracer = TracerProvider(shutdown_on_exit=False).get_tracer("checkout")
 tracer.start_span("span").end()
 child = os.fork() if "fork" in sys.argv else None
-print(os.getpid(), flush=True)
+os.write(1, b"%d\\n" % os.getpid())  # at once: two processes write to one pipe
 # Until the test closes it.
 sys.stdin.read()
 """
@@ -267,3 +267,13 @@ def test_a_folder_that_others_can_write_to_is_refused(folder, capsys):
     assert main(["status", str(os.getpid())]) == 2
     assert "is not a folder that only this user can write to" in capsys.readouterr().err
     folder.chmod(0o700)
+
+
+@pytest.mark.parametrize("machine", ["", "[]", "{", '{"patches": 1}'])
+def test_an_answer_that_is_no_status_makes_no_page(folder, answering, capsys, tmp_path, machine):  # noqa: ARG001  # likewise
+    """One line, and no file."""
+    answering(lambda path: path.write_text(json.dumps({"text": "one", "json": machine})) and path.chmod(0o600))
+
+    assert main(["status", "--html", str(tmp_path / "s.html"), "--pid", str(os.getpid())]) == 2
+    assert f"status --pid {os.getpid()}: its answer is not a status" in capsys.readouterr().err
+    assert not (tmp_path / "s.html").exists()

@@ -91,7 +91,9 @@ class SetUp:
 SET_UPS = {
     "fastapi": SetUp(FASTAPI, UVICORN, ("service",), needs=("fastapi", "asyncpg")),
     "lifespan": SetUp(IN_LIFESPAN, UVICORN, ("--as-is", "service:app"), launcher=(), needs=("fastapi", "openai")),
-    "lifespan, launched": SetUp(IN_LIFESPAN, UVICORN, ("service:app",), needs=("fastapi", "openai")),
+    "lifespan, launched": SetUp(
+        IN_LIFESPAN, UVICORN, ("uvicorn", "service:app", "--port", "1"), needs=("fastapi", "openai")
+    ),
     "flask": SetUp(
         FLASK, (*GUNICORN, "service:create_app()"), ("service:create_app()",), needs=("flask", "sqlalchemy")
     ),

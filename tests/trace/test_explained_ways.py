@@ -241,7 +241,7 @@ def test_foreign_methods_are_named(provide, put):
 
     assert set(way.parts["methods"]) == {
         f"Span.add_event was replaced by {HERE}.",
-        f"Span.record_exception was wrapped by {HERE}, which calls ours.",
+        f"Span.record_exception was wrapped by {HERE}, which calls the one of otel-fastpath.",
         f"ReadableSpan.to_json was replaced by {HERE}.",
     }
     assert way.served_by == "otel-fastpath"

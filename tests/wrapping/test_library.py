@@ -141,7 +141,7 @@ def reasons(world):
     return {row.name: row.reason for row in world.wrapper.status() if row.name in {"subject.call", "subject.more"}}
 
 
-NOT_ASKED_FOR = "telemetry=same: no instrumentation of subject was asked for"
+NOT_ASKED_FOR = "telemetry=same: the instrumentation of subject is not loaded in this process"
 
 
 @pytest.mark.parametrize("ours_first", [True, False])

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from otel_fastpath.tools.common.arguments import add_allow, add_service
+from otel_fastpath.tools.common.arguments import add_allow, add_progress, add_refused, add_service, count, seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -33,11 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rounds",
-        type=int,
+        type=count,
         metavar="N",
         help="fresh processes of each kind (default 2; with --url 5, which give an interval)",
     )
-    parser.add_argument("--cycles", type=int, default=40, metavar="N", help="blocks in each of them (default 40)")
+    parser.add_argument("--cycles", type=count, default=40, metavar="N", help="blocks in each of them (default 40)")
     for name, (variable, text) in SERVERS.items():
         parser.add_argument(
             f"--{name}", default=os.environ.get(variable, ""), metavar="URL", help=f"{text} (default: {variable})"
@@ -46,7 +46,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     service = parser.add_argument_group("a service of your own", "COMMAND is started three ways in turns (Linux)")
     service.add_argument("--url", default="", help="send requests to this URL of COMMAND")
     service.add_argument(
-        "--seconds", type=float, default=4.0, metavar="S", help="the length of a measurement (default 4)"
+        "--seconds", type=seconds, default=4.0, metavar="S", help="the length of a measurement (default 4)"
     )
     add_service(service)
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_progress(parser)
+    add_refused(parser, "bench")

@@ -31,15 +31,12 @@ _ROUNDS: Final = 2
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    for name, number in (("rounds", options.rounds), ("cycles", options.cycles)):
-        if number is not None and number < 1:
-            raise UsageError(f"--{name} {number}: expected a number from 1 upwards")
     if options.url:
         from otel_fastpath.tools.bench import service  # noqa: PLC0415  # another command, in fact
 
         return service.run(options)
     if options.command:
-        raise UsageError(f"{' '.join(options.command)}: expected --url, too")
+        raise UsageError(f"bench {' '.join(options.command)}: expected --url, too: the page to ask for")
     operations, path = _operations(options)
     try:
         # The servers that are named may be elsewhere.

@@ -43,7 +43,7 @@ _COLUMNS: Final = (
 _LEAST_SHARE: Final = 0.03
 # Rounds on one machine agree only to a few per cent, even if their interval is narrower.
 _TELLING: Final = 0.97
-_NOTHING: Final = "the cost of stock cannot be told from noise"
+_NOTHING: Final = "the cost of stock cannot be distinguished from noise"
 
 
 def loaded(answers: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _row(operation: MeasuredOperation) -> tuple[Cell, ...]:
 
 
 def _share(operation: MeasuredOperation) -> Interval | None:
-    """Fastpath's cost as a share of stock's cost; None if stock's cost cannot be told from noise."""
+    """Fastpath's cost as a share of stock's cost; None if stock's cost cannot be distinguished from noise."""
     if min(operation.cost(STOCK)) < operation.bare() * _LEAST_SHARE:
         return None
     return over_processes(operation.shares())

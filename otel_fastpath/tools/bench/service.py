@@ -96,29 +96,32 @@ def checked_command(options: argparse.Namespace) -> tuple[str, ...]:
     Raises:
         UsageError: The options cannot be carried out.
     """
-    expected = "expected a URL such as http://127.0.0.1:8000/orders"
-    try:
-        parts = urlsplit(options.url)
-        is_whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError as error:
-        raise UsageError(f"--url {options.url}: {expected}: {error}") from None
-    if not is_whole:
-        raise UsageError(f"--url {options.url}: {expected}")
-    if not is_here(parts.hostname):
-        raise UsageError(f"--url {options.url}: expected a URL of this machine, such as http://127.0.0.1:8000/orders")
+    check_url(options.url)
     command = without_dashes(options.command)
     if not command:
-        raise UsageError("--url: expected the command that starts the service, e.g. uvicorn app:app")
-    check_numbers(options)
+        raise UsageError(
+            f"--url {options.url}: expected the command that starts the service, too, e.g. uvicorn app:app"
+        )
+    check_machine()
     return command
 
 
-def check_numbers(options: argparse.Namespace) -> None:
-    """Raise a `UsageError` if one is out of its range, or if nothing can be measured here."""
-    for name in ("clients", "seconds"):
-        number = getattr(options, name, 1)
-        if not number > 0:
-            raise UsageError(f"--{name} {number:g}: expected a number above 0")
+def check_url(url: str) -> None:
+    """Raise a `UsageError` if this is no URL of a page of this machine."""
+    expected = "expected a URL such as http://127.0.0.1:8000/orders"
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError as error:
+        raise UsageError(f"--url {url}: {expected}: {error}") from None
+    if not is_whole:
+        raise UsageError(f"--url {url}: {expected}")
+    if not is_here(parts.hostname or ""):
+        raise UsageError(f"--url {url}: expected a URL of this machine, such as http://127.0.0.1:8000/orders")
+
+
+def check_machine() -> None:
+    """Raise a `UsageError` if nothing can be measured here."""
     if why := cpu.why_not():
         raise UsageError(f"a service cannot be measured: {why}")
 
@@ -175,9 +178,13 @@ def _is_clear(found: EstimatedSaving) -> bool:
 
 def _summary(found: EstimatedSaving) -> Cell:
     if not found.is_clear:
-        return Cell("the cost of stock OpenTelemetry cannot be told from noise: use more --seconds or --rounds", UNSURE)
+        return Cell(
+            "the cost of stock OpenTelemetry cannot be distinguished from noise: use more --seconds or --rounds", UNSURE
+        )
     if not _is_clear(found):
-        return Cell("the cost with otel-fastpath cannot be told from noise: use more --seconds or --rounds", UNSURE)
+        return Cell(
+            "the cost with otel-fastpath cannot be distinguished from noise: use more --seconds or --rounds", UNSURE
+        )
     text = f"otel-fastpath takes away {found.value:.0%} of what telemetry costs"
     if found.interval is None:
         return Cell(f"{text} ({saving.LEAST_ROUNDS} rounds or more say how sure that is)", PLAIN)

@@ -195,7 +195,7 @@ class Turns:
                 f"the service did not send it by OTLP to OTEL_EXPORTER_OTLP_ENDPOINT, and {', '.join(places)} "
                 "was refused"
             )
-        yield "neither the service nor opentelemetry-instrument has set up OpenTelemetry and an instrumentation of it"
+        yield "neither the service nor opentelemetry-instrument has set up OpenTelemetry and an instrumentation"
 
 
 def why_not_installed() -> str:

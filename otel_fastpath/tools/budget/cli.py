@@ -5,28 +5,26 @@ Importing this module is cheap: a command's own modules are loaded when it runs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.tools.budget.outputs import UsageError, add_outputs, one_of, write
+from otel_fastpath.tools.budget.outputs import UsageError, add_outputs, one_of, write, write_text
+from otel_fastpath.tools.common import exit_codes
+from otel_fastpath.tools.common.arguments import add_progress, add_refused, count
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
     from otel_fastpath.tools.budget.declare import Declaration
     from otel_fastpath.tools.budget.results import BudgetReport
 
-_EXIT_CODES = (
-    "exit status: 0 held, 1 exceeded, 2 usage, 3 inconclusive (with --strict), 4 nothing measured (with --strict: or "
-    "something declared was not)"
-)
-
 
 def add_commands(commands: Any) -> None:
     """Add the sub-commands to argparse's `add_subparsers()`."""
     budget = commands.add_parser("budget", help="check the overhead of your telemetry against its budget")
+    add_refused(budget, "budget")
     steps = budget.add_subparsers(required=True, metavar="COMMAND")
     check = _step(steps, "check", "measure, and check the declared limits", _check)
     _add_selection(check)
@@ -40,14 +38,22 @@ def add_commands(commands: Any) -> None:
     _add_verdict_options(compare)
     calibrate = _step(steps, "calibrate", 'record the values that limits like "+2%%" are relative to', _calibrate)
     _add_selection(calibrate)
+    add_refused(calibrate, "budget calibrate")
     explain = _step(steps, "explain", "explain how verdicts are reached, or where the cost of a scenario is", _explain)
     explain.add_argument("scenario", nargs="?", help="name of a scenario")
     _add_file(explain)
+    add_progress(explain, is_quick=True)
+    add_refused(explain, "budget explain")
     schema = steps.add_parser(
         "schema",
         help="print a JSON schema of the TOML file, for editors",
         description="Print a JSON schema of the TOML file with the budgets, for editors that check and complete it.",
     )
+    schema.add_argument(
+        "--json", metavar="FILE", default="-", help="a file name, or - for standard output, the default"
+    )
+    add_progress(schema, is_quick=True)
+    add_refused(schema, "budget schema")
     schema.set_defaults(run=_schema)
     bench = commands.add_parser(
         "bench",
@@ -56,6 +62,7 @@ def add_commands(commands: Any) -> None:
             "Loads what opentelemetry-instrument would load here and times the operations it hooks: without telemetry, "
             "with stock OpenTelemetry, and with otel-fastpath, in processes that take turns. Nothing is sent anywhere."
         ),
+        epilog=exit_codes.epilog("bench"),
     )
     from otel_fastpath.tools.bench.arguments import add_options  # noqa: PLC0415  # options only
 
@@ -66,7 +73,7 @@ def add_commands(commands: Any) -> None:
 
 def _step(steps: Any, name: str, text: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = steps.add_parser(
-        name, help=text, description=text.replace("%%", "%").capitalize() + ".", epilog=_EXIT_CODES
+        name, help=text, description=text.replace("%%", "%").capitalize() + ".", epilog=exit_codes.epilog("budget")
     )
     parser.set_defaults(run=run)
     return parser
@@ -89,18 +96,18 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         help="comma-separated: bytecodes,calls,allocations,instructions,cache_lines,overhead",
     )
     parser.add_argument(
-        "--processes", type=_count, default=5, metavar="N", help="processes for an overhead (default %(default)s)"
+        "--processes", type=count, default=5, metavar="N", help="processes for an overhead (default %(default)s)"
     )
     parser.add_argument(
-        "--cycles", type=_count, default=300, metavar="N", help="blocks of each kind in a process (default %(default)s)"
+        "--cycles", type=count, default=300, metavar="N", help="blocks of each kind in a process (default %(default)s)"
     )
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_progress(parser)
 
 
 def _add_base_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--build", action="store_true", help="build a wheel of BASE first: for compiled modules")
     parser.add_argument(
-        "--pairs", type=_count, default=3, metavar="N", help="processes for a regression (default %(default)s)"
+        "--pairs", type=count, default=3, metavar="N", help="processes for a regression (default %(default)s)"
     )
 
 
@@ -117,13 +124,7 @@ def _add_verdict_options(parser: argparse.ArgumentParser) -> None:
         "--profile", action="store_true", help="profile each scenario that fails, to say where its CPU time goes"
     )
     add_outputs(parser)
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number from 1 upwards")
-    return number
+    add_refused(parser, "budget")
 
 
 def declaration_of(options: argparse.Namespace) -> Declaration:
@@ -291,13 +292,13 @@ def _run_explain(options: argparse.Namespace) -> int:
     return 0
 
 
-def _schema(_options: argparse.Namespace) -> int:
+def _schema(options: argparse.Namespace) -> int:
     import json  # noqa: PLC0415  # see the module's docstring
 
     from otel_fastpath.tools.budget import schema  # noqa: PLC0415  # likewise
 
-    sys.stdout.write(json.dumps(schema.schema(), indent=2) + "\n")
-    return 0
+    text = json.dumps(schema.schema(), indent=2) + "\n"
+    return run_guarded(lambda: write_text("json", options.json, text))
 
 
 def _bench(options: argparse.Namespace) -> int:

@@ -57,10 +57,26 @@ def write(options: argparse.Namespace, document: Document, machine: dict[str, An
     screen.write(terminal.render(document, colour=screen.isatty(), facts=False) + "\n")
     for name, make in texts.items():
         target = getattr(options, name)
-        if target == "-":
-            sys.stdout.write(make())
-        elif target is not None:
-            try:
-                Path(target).write_text(make(), encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"--{name} {target}: {error.strerror}") from None
+        if target is not None:
+            write_text(name, target, make())
+
+
+def write_text(name: str, target: str, text: str) -> int:
+    """Write the output of an option of this name; returns the exit status 0.
+
+    Args:
+        name: Of the option.
+        target: A file, or - for standard output.
+        text: The output.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    if target == "-":
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(target).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--{name} {target}: {error.strerror}") from None
+    return 0

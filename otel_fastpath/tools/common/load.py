@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import math
+import sys
 import threading
 import time
 import urllib.error
@@ -12,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from urllib.parse import SplitResult
 
 _TIMEOUT_S = 30.0
 # From here upwards, an answer says that the request failed.
 _FAILED = 400
+_STEP_S = 0.1
 
 
 class Load(NamedTuple):
@@ -68,6 +71,12 @@ class _Client(threading.Thread):
                 self.failures[f"status {answer.status}"] += 1
         connection.close()
 
+    def stop(self) -> None:
+        """End after the request that is under way."""
+        self._end = 0.0
+        if self.ident is not None:
+            self.join()
+
 
 def _connect(parts: SplitResult) -> tuple[http.client.HTTPConnection, str]:
     """A connection, not opened yet, and what to ask for over it."""
@@ -96,16 +105,22 @@ def opened(url: str, timeout: float) -> http.client.HTTPResponse:
     return found
 
 
-def ask(url: str, number: int) -> None:
-    """Send so many GET requests to a URL, one after another, whatever the answers are."""
+def ask(url: str, number: int) -> Counter[str]:
+    """Send so many GET requests to a URL, one after another; returns the failures as in `Load`."""
     connection, target = _connect(urlsplit(url))
+    failures: Counter[str] = Counter()
     for _ in range(number):
         try:
             connection.request("GET", target)
-            connection.getresponse().read()
-        except (OSError, http.client.HTTPException):  # noqa: PERF203  # the next one has a new connection
+            answer = connection.getresponse()
+            answer.read()
+        except (OSError, http.client.HTTPException) as error:  # noqa: PERF203  # the next one may succeed
+            failures[type(error).__name__] += 1
             connection.close()
+        else:
+            failures.update([f"status {answer.status}"] if answer.status >= _FAILED else [])
     connection.close()
+    return failures
 
 
 def load(url: str, clients: int, seconds: float, expected: Collection[int] = ()) -> Load:
@@ -125,3 +140,48 @@ def load(url: str, clients: int, seconds: float, expected: Collection[int] = ())
         client.join()
     failures: Counter[str] = sum((each.failures for each in working), Counter())
     return Load(sum(each.requests for each in working), failures, time.monotonic() - began)
+
+
+class Requests:
+    """Requests that are sent in the background, from the time that a page answers, until they are stopped.
+
+    If the URL is empty, there are none.
+    """
+
+    def __init__(self, url: str, clients: int, expected: Collection[int] = ()) -> None:
+        self._url = url
+        self._clients = [_Client(url, math.inf, expected) for _ in range(clients)]
+        self._is_over = threading.Event()
+        self._waiting = threading.Thread(target=self._begin, daemon=True)
+        self._waiting.start()
+
+    def _begin(self) -> None:
+        while not self._url or status_of(self._url) is None:
+            if self._is_over.wait(_STEP_S):
+                return
+        for client in self._clients:
+            client.start()
+
+    def stop(self) -> Load:
+        """Let no client begin another request, and say what was done."""
+        self._is_over.set()
+        self._waiting.join()
+        for client in self._clients:
+            client.stop()
+        failures: Counter[str] = sum((each.failures for each in self._clients), Counter())
+        return Load(sum(each.requests for each in self._clients), failures, 0.0)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Ask for a URL so many times, as `python -m otel_fastpath.tools.common.load URL NUMBER`; 1 if a request fails."""
+    url, number = arguments
+    failures = ask(url, int(number))
+    if failures:
+        sys.stderr.write(
+            f"{url}: {sum(failures.values())} of {number} requests failed: {', '.join(sorted(failures))}\n"
+        )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -56,6 +56,7 @@ class Program:
         seconds: How long it runs at most; None: until it ends.
         ready: The URL that answers once the program, a server, is ready; empty: it is ready at once.
         load: A command that uses the program, which is stopped afterwards; empty for none.
+        load_name: What an error calls this command; empty: the command itself.
         is_added: Whether otel-fastpath is added to a program that sets OpenTelemetry up by itself.
         environ: The environment that it would have without this command; None: the one of this process.
     """
@@ -66,6 +67,7 @@ class Program:
     seconds: float | None = None
     ready: str = ""
     load: tuple[str, ...] = ()
+    load_name: str = ""
     is_added: bool = False
     environ: Mapping[str, str] | None = None
 
@@ -113,7 +115,8 @@ class Program:
             with self._started(self.load, os.environ, output) as load:
                 status = load.wait(self.seconds)
             if status:
-                raise ProgramError(f"--load {' '.join(self.load)} ended with exit status {status}{last_lines(output)}")
+                name = self.load_name or f"--load {' '.join(self.load)}"
+                raise ProgramError(f"{name} ended with exit status {status}{last_lines(output)}")
             return 0
 
     @contextlib.contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from typing import Any, Final
 
-from otel_fastpath.tools.common.arguments import add_allow
+from otel_fastpath.tools.common import exit_codes
+from otel_fastpath.tools.common.arguments import add_allow, add_clients, add_progress, count, process, seconds
 
 _SECONDS: Final = 30.0
 _RATE: Final = 97.0
@@ -21,29 +21,28 @@ def add_commands(commands: Any) -> None:
         usage="otel-fastpath profile [options] COMMAND... | otel-fastpath profile [options] --pid PID",
         description=(
             "Runs a program of Python, or asks a running process, and samples where it spends CPU time. Says what "
-            "share telemetry takes, which hooks it goes to, and what to do. Put load on a service meanwhile; "
-            "Ctrl-C ends it with a report."
+            "share telemetry takes, which hooks it goes to, and what to do. Put load on a service meanwhile, or name a "
+            "page by --url; Ctrl-C ends it with a report."
         ),
-        epilog=(
-            "exit status: that of the program, if it fails by itself; otherwise 0 with a report, 2 without one, 130 "
-            "interrupted before there was one"
-        ),
+        epilog=exit_codes.epilog("profile"),
     )
-    parser.add_argument("--pid", type=_process, help="a running process, instead of a command")
+    parser.add_argument("--pid", type=process, help="a running process, instead of a command")
     parser.add_argument(
         "--seconds",
-        type=_positive,
+        type=seconds,
         metavar="N",
         help=f"how long (default {_SECONDS:g}; with --requests, no limit); then the command is stopped as by Ctrl-C",
     )
     parser.add_argument(
-        "--requests", type=_count, default=0, metavar="N", help="end after so many requests of a server (Python 3.12+)"
+        "--requests", type=count, default=0, metavar="N", help="end after so many requests of a server (Python 3.12+)"
     )
     parser.add_argument(
         "--rate", type=_rate, default=_RATE, metavar="N", help="samples in a second of CPU time (default %(default)g)"
     )
+    parser.add_argument("--url", default="", help="ask for this page meanwhile, from the time that it answers")
+    add_clients(parser)
     add_allow(parser)
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_progress(parser)
     group = parser.add_argument_group("output", "a file name, or - for standard output")
     group.add_argument("--json", metavar="FILE", help="the report for machines")
     group.add_argument("--html", metavar="FILE", help="one page with the report and a flame graph")
@@ -81,30 +80,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     return command.run(options)
 
 
-def _process(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text}: expected the id of a process")
-    return int(text)
-
-
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds above 0")
-    return number
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text}: expected a number from 1 upwards")
-    return int(text)
-
-
 def _rate(text: str) -> float:
-    number = _positive(text)
+    number = seconds(text)
     if not 1 <= number <= 1000:  # noqa: PLR2004  # as documented
         raise argparse.ArgumentTypeError(f"{text}: expected a number from 1 to 1000")
     return number

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath import settings
 from otel_fastpath.status.exchange import complain
+from otel_fastpath.tools.bench import service
 from otel_fastpath.tools.budget.outputs import UsageError
+from otel_fastpath.tools.common.load import Requests
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
 from otel_fastpath.tools.common.program import redirected, stop
 from otel_fastpath.tools.common.receiver import Receiver
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     import argparse
     import subprocess
     from collections.abc import Callable, Iterator
+
+    from otel_fastpath.tools.common.load import Load
 
 _USAGE: Final = 2
 _INTERRUPTED: Final = 130
@@ -48,7 +52,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="otel-fastpath-profile-") as folder, _interrupts() as interrupted:
             outputs.check(options)
-            recordings, status = _record(options, Path(folder), interrupted)
+            if options.url:
+                service.check_url(options.url)
+            load = Requests(options.url, options.clients, options.status)
+            try:
+                recordings, status = _record(options, Path(folder), interrupted, load)
+            finally:
+                answers = load.stop()
             if not recordings and interrupted():
                 sys.stderr.write("otel-fastpath: interrupted before anything was recorded\n")
                 return _INTERRUPTED
@@ -57,6 +67,10 @@ def run(options: argparse.Namespace) -> int:
             if not recordings:
                 sys.stderr.write(f"otel-fastpath: nothing was recorded: {_reason(options, Path(folder))}\n")
                 return status or _USAGE
+            if failures := _failures(options.url, answers):
+                complain(failures)
+                if not answers.requests:
+                    return _USAGE
             outputs.write(options, analysis.report(recordings), samples.samples(recordings))
             return status
     except (UsageError, AllowError, remote.RemoteError) as error:
@@ -82,19 +96,32 @@ def _reason(options: argparse.Namespace, folder: Path) -> str:
     return "the program is not Python, or runs without `sitecustomize` (as with python -I or -S)"
 
 
-def _record(options: argparse.Namespace, folder: Path, interrupted: Callable[[], bool]) -> tuple[list[Recording], int]:
+def _failures(url: str, answers: Load) -> str:
+    """What to say about the requests to `--url`; a profile without any would be one of a service at rest."""
+    if not url or (answers.requests and not answers.failed):
+        return ""
+    kinds = ", ".join(f"{kind} ({number})" for kind, number in answers.failures.most_common())
+    every = answers.requests + answers.failed
+    return f"--url {url}: {answers.failed} of {every} requests failed: {kinds}" if every else f"--url {url}: no answer"
+
+
+def _record(
+    options: argparse.Namespace, folder: Path, interrupted: Callable[[], bool], load: Requests
+) -> tuple[list[Recording], int]:
     """The recordings, and the exit status of a program that ended by itself; of one that was killed, as of a shell."""
     order = Order(str(folder), options.seconds, options.requests, options.rate)
     show = progress.bar(sys.stderr, wanted=not options.no_progress)
     if options.pid is not None:
         remote.ask(options.pid, order)
         _wait(order, folder, show, interrupted, lambda: remote.is_alive(options.pid))
+        load.stop()
         wait_for_recordings(folder, lambda: remote.is_alive(options.pid))
         return read_recordings(folder), 0
     with Loopback(options.allow) as loopback, Receiver(is_kept=False) as receiver:
         child = _start(options.command, order, loopback, receiver.endpoint("profile"))
         try:
             _wait(order, folder, show, interrupted, lambda: child.poll() is None)
+            load.stop()
             status = child.poll() or 0
             wait_for_recordings(folder, lambda: child.poll() is None)
         finally:

@@ -114,7 +114,7 @@ def document(report: Report, most_rows: int | None = None) -> Document:
 def _parts(report: Report) -> Table:
     share = report.share
     rows = [(kind, part) for kind, part in report.kinds.items() if part]
-    rows.append(("on the rest, estimated", share.indirect))
+    rows.append(("slowdown of your own code (estimate)", share.indirect))
     made = [(Cell(name), Cell(percent(part))) for name, part in rows]
     made.append((Cell("telemetry"), Cell(f"{percent(share.total)} ({percent(share.low)} to {percent(share.high)})")))
     made.append((Cell("not telemetry: logging", MUTE), Cell(percent(report.logging), MUTE)))

@@ -8,16 +8,15 @@ from typing import Any, Final
 
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.tools.budget.cli import run_guarded
-from otel_fastpath.tools.budget.outputs import UsageError, add_outputs
+from otel_fastpath.tools.budget.outputs import add_outputs
+from otel_fastpath.tools.common import exit_codes
+from otel_fastpath.tools.common.arguments import add_progress, add_refused, count
 
 _DESCRIPTION: Final = (
     "Finds the functions of the installed releases of OpenTelemetry that this release of otel-fastpath does not know, "
     "runs random programs that execute them, with stock OpenTelemetry and with the patches that rest on them, and "
     "compares telemetry, results, errors, and what is logged. With --write, what shows no difference is written to a "
     "file, and OTEL_FASTPATH_PROVEN=FILE applies these patches. Nothing but the loopback interface is reached."
-)
-_EXIT_CODES: Final = (
-    "exit status: 0 no program shows a difference, 1 one does, which is printed, 2 usage, 4 nothing could be run"
 )
 # How many programs there are of each library.
 _USUAL: Final = 12
@@ -29,7 +28,7 @@ def add_command(commands: Any) -> None:
         "prove",
         help="show whether patches for releases that are not known yet would change the telemetry here",
         description=_DESCRIPTION,
-        epilog=_EXIT_CODES,
+        epilog=exit_codes.epilog("prove"),
     )
     parser.add_argument(
         "--write",
@@ -40,20 +39,19 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument(
         "--programs",
-        type=int,
+        type=count,
         default=_USUAL,
         metavar="N",
         help="programs of each library, and of spans, metrics and logs in proportion (default %(default)s)",
     )
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_progress(parser)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     add_outputs(parser)
+    add_refused(parser, "prove")
     parser.set_defaults(run=lambda options: run_guarded(lambda: _run(options)))
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.programs < 1:
-        raise UsageError(f"--programs {options.programs}: expected a number from 1 upwards")
     if options.here:
         from otel_fastpath.tools.prove import command  # noqa: PLC0415  # see the module's docstring
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.budget.cli import run_guarded
 from otel_fastpath.tools.budget.outputs import add_outputs
-from otel_fastpath.tools.common.arguments import add_allow, add_service
+from otel_fastpath.tools.common import exit_codes
+from otel_fastpath.tools.common.arguments import add_allow, add_progress, add_refused, add_service, seconds
 
 if TYPE_CHECKING:
     import argparse
@@ -16,10 +17,6 @@ _DESCRIPTION: Final = (
     "and says in a minute and a half what telemetry costs now, what it would cost, whether the same telemetry arrives, "
     "and where the rest of the cost is. Nothing but the loopback interface is reached (Linux)."
 )
-_EXIT_CODES: Final = (
-    "exit status: 0 there is an answer, 1 the telemetry differs, 2 usage, 3 a cost cannot be told from noise, 4 there "
-    "is no figure, and standard error has the reason"
-)
 
 
 def add_command(commands: Any) -> None:
@@ -28,19 +25,20 @@ def add_command(commands: Any) -> None:
         "try",
         help="say what telemetry costs your service, what it would cost, and whether it is the same",
         description=_DESCRIPTION,
-        epilog=_EXIT_CODES,
+        epilog=exit_codes.epilog("try"),
     )
     parser.add_argument("--url", default="", help="the page to ask for (default: the first one that COMMAND answers)")
     parser.add_argument(
         "--seconds",
-        type=float,
+        type=seconds,
         default=90.0,
         metavar="S",
         help="the time that there is (default 90); a service that starts slowly needs more for an interval",
     )
     add_allow(parser)
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_progress(parser)
     add_outputs(parser)
+    add_refused(parser, "try")
     add_service(parser)
     parser.set_defaults(run=lambda options: run_guarded(lambda: _run(options)))
 

@@ -71,7 +71,7 @@ def _command(options: argparse.Namespace) -> tuple[str, ...]:
     command = without_dashes(options.command)
     if not command:
         raise UsageError("try: expected the command that starts the service, e.g. otel-fastpath try uvicorn app:app")
-    service.check_numbers(options)
+    service.check_machine()
     return command
 
 

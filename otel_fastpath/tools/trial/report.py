@@ -69,7 +69,7 @@ class TrialResult:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the costs can be told from noise."""
+        """Whether the costs can be distinguished from noise."""
         found = self.saving
         return found.is_clear and found.fastpath > found.bare
 
@@ -113,11 +113,11 @@ def _lines(found: TrialResult) -> tuple[tuple[str, Cell], ...]:
     spans = sum(each.received.get("traces", 0) for each in found.turns[STOCK])
     requests = sum(each.requests for each in found.turns[STOCK])
     share, number = max(stock, 0) / estimate.stock, round(spans / requests, 1)
-    now = f"{_us(stock)} us of CPU a request, {share:.0%} of all of it, for {figure(number)} span{'s' * (number != 1)}"
+    now = f"{_us(stock)} us of CPU a request, {share:.0%} of the total, for {figure(number)} span{'s' * (number != 1)}"
     then = f"{_us(ours)} us of CPU a request"
     return (
-        ("now", Cell(now if estimate.is_clear else "cannot be told from noise")),
-        ("with otel-fastpath", Cell(then if found.is_clear else "cannot be told from noise")),
+        ("now", Cell(now if estimate.is_clear else "cannot be distinguished from noise")),
+        ("with otel-fastpath", Cell(then if found.is_clear else "cannot be distinguished from noise")),
         ("what arrives", _sameness(found)),
     )
 
@@ -134,7 +134,7 @@ def _sameness(found: TrialResult) -> Cell:
 
 def _summary(found: TrialResult) -> Cell:
     if not found.is_clear:
-        return Cell("no saving can be told from noise: ask for a page that makes more spans, by --url", UNSURE)
+        return Cell("no saving can be distinguished from noise: ask for a page that makes more spans, by --url", UNSURE)
     estimate = found.saving
     text = f"otel-fastpath takes away {estimate.value:.0%} of what telemetry costs"
     if estimate.interval is None:

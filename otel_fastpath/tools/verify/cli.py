@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from otel_fastpath.tools.budget.cli import run_guarded
 from otel_fastpath.tools.budget.outputs import add_outputs
-from otel_fastpath.tools.common.arguments import add_allow
+from otel_fastpath.tools.common import exit_codes
+from otel_fastpath.tools.common.arguments import add_allow, add_progress, add_refused, count, seconds
 from otel_fastpath.tools.verify import LEAST_RUNS
 
 _DESCRIPTION: Final = (
@@ -15,9 +16,6 @@ _DESCRIPTION: Final = (
     "opentelemetry-instrument, receives the telemetry on the loopback interface, and lists the differences. What "
     "differs between the runs with stock OpenTelemetry is compared less strictly. Your back end receives nothing: what "
     "COMMAND and --load try to reach besides the loopback interface is refused, and named."
-)
-_EXIT_CODES: Final = (
-    "exit status: 0 the same telemetry, 1 it differs, 2 usage, 4 the program fails, or there is nothing to compare"
 )
 
 
@@ -27,7 +25,7 @@ def add_command(commands: Any) -> None:
         "verify",
         help="run a program with stock OpenTelemetry and with otel-fastpath, and compare their telemetry",
         description=_DESCRIPTION,
-        epilog=_EXIT_CODES,
+        epilog=exit_codes.epilog("verify"),
     )
     parser.add_argument(
         "--as-is",
@@ -36,12 +34,13 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument(
         "--stock-runs",
-        type=int,
+        type=count,
         default=LEAST_RUNS,
         metavar="N",
         help="runs with stock OpenTelemetry, 2 or more: each shows more of what varies (default %(default)s)",
     )
-    parser.add_argument("--seconds", type=float, metavar="S", help="stop COMMAND, or --load, after this time")
+    parser.add_argument("--seconds", type=seconds, metavar="S", help="stop COMMAND, or --load, after this time")
+    parser.add_argument("--url", default="", help="wait for this page, ask for it 20 times, and stop COMMAND")
     parser.add_argument(
         "--ready", default="", metavar="URL", help="wait until this URL of COMMAND answers before --load is started"
     )
@@ -52,8 +51,9 @@ def add_command(commands: Any) -> None:
         help="a command, in one argument, that uses COMMAND, which is stopped afterwards",
     )
     add_allow(parser)
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_progress(parser)
     add_outputs(parser)
+    add_refused(parser, "verify")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the program and its arguments")
     parser.set_defaults(run=lambda options: run_guarded(lambda: _run(options)))
 

@@ -7,9 +7,10 @@ import sys
 import tempfile
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.status.exchange import complain
+from otel_fastpath.tools.bench import service
 from otel_fastpath.tools.budget.outputs import UsageError, write
 from otel_fastpath.tools.budget.results import Exit
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.tools.verify.export_items import Item
+
+_LOAD: Final = "otel_fastpath.tools.common.load"
+# How often `--url` is asked for.
+_ASKED: Final = 20
 
 
 def run(options: argparse.Namespace) -> int:
@@ -109,10 +114,12 @@ class _Runs:
 def _check(options: argparse.Namespace) -> None:
     if not without_dashes(options.command):
         raise UsageError("verify: expected a command to run, e.g. otel-fastpath verify python -m pytest tests")
+    if options.url:
+        service.check_url(options.url)
+        if options.ready or options.load:
+            raise UsageError(f"--url {options.url}: expected no --ready and no --load, because it stands for both")
     if options.stock_runs < LEAST_RUNS:
         raise UsageError(f"--stock-runs {options.stock_runs}: expected a number from {LEAST_RUNS} upwards")
-    if options.seconds is not None and not options.seconds > 0:
-        raise UsageError(f"--seconds {options.seconds:g}: expected a number above 0")
     if options.ready and not options.load:
         raise UsageError("--ready: expected --load, too")
 
@@ -122,8 +129,11 @@ def _program(options: argparse.Namespace, loopback: Loopback) -> Program:
         load = tuple(shlex.split(options.load))
     except ValueError as error:
         raise UsageError(f"--load {options.load}: {error}") from None
-    command = without_dashes(options.command)
-    return Program(loopback, command, options.as_is, options.seconds, options.ready, load)
+    found = Program(loopback, without_dashes(options.command), options.as_is, options.seconds, options.ready, load)
+    if not options.url:
+        return found
+    asking = (sys.executable, "-m", _LOAD, options.url, str(_ASKED))
+    return replace(found, ready=options.url, load=asking, load_name=f"asking for {options.url}")
 
 
 def _nothing(why: str, notes: tuple[str, ...]) -> int:

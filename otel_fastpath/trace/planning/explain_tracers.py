@@ -206,7 +206,7 @@ def _replaced_methods() -> Iterator[str]:
             if not is_in_force(raw):
                 yield f"{place} was replaced by {origin(raw)}."
             elif not _is_ours(raw):
-                yield f"{place} was wrapped by {origin(raw)}, which calls ours."
+                yield f"{place} was wrapped by {origin(raw)}, which calls the one of otel-fastpath."
 
 
 def _is_ours(raw: Any) -> bool:

@@ -185,7 +185,7 @@ def test_what_is_not_installed_is_named(monkeypatch, installed, reason):
         (("--url", "http://[x", "true"), 2, "--url http://[x: expected a URL such as http://127.0.0.1:8000/orders"),
         (("--url", "http://localhost:x/", "true"), 2, "--url http://localhost:x/: expected a URL such as"),
         (("--url", "http://192.0.2.1/", "true"), 2, "--url http://192.0.2.1/: expected a URL of this machine, such as"),
-        (("--url", "http://localhost"), 2, "--url: expected the command that starts the service"),
+        (("--url", "http://localhost"), 2, "--url http://localhost: expected the command that starts the service"),
         (("--url", "http://localhost", "--clients", "0", "true"), 2, "--clients 0: expected"),
         (("--url", "http://localhost", "--seconds", "0", "true"), 2, "--seconds 0: expected"),
         (("uvicorn", "app:app"), 2, "uvicorn app:app: expected --url, too"),

@@ -44,7 +44,7 @@ def test_the_figures_are_of_the_same_medians():
     """And the rows of the rest are shares of the CPU of a request."""
     text = terminal.render(report.document(result()))
 
-    assert "now                 1,000 us of CPU a request, 50% of all of it, for 3 spans\n" in text
+    assert "now                 1,000 us of CPU a request, 50% of the total, for 3 spans\n" in text
     assert "with otel-fastpath  200 us of CPU a request\n" in text
     assert "what arrives        the same: 1 metric, 63 spans\n" in text
     rows = [line.split() for line in text.splitlines()]
@@ -83,9 +83,9 @@ def test_there_is_one_next_step(changed, step):
         ({"comparison": None, "why_not_compared": "it is not installed"}, ["not compared: it is not installed"]),
         (
             {"stock": (900.0, 1100.0) * 3, "bare": (1000.0,) * 6, "fastpath": (1000.0,) * 6},
-            ["now                 cannot be told from noise", "no saving can be told from noise"],
+            ["now                 cannot be distinguished from noise", "no saving can be distinguished from noise"],
         ),
-        ({"fastpath": (990.0,) * 5}, ["with otel-fastpath  cannot be told from noise", "for 3 spans"]),
+        ({"fastpath": (990.0,) * 5}, ["with otel-fastpath  cannot be distinguished from noise", "for 3 spans"]),
         (
             {"bare": (1000.0,) * 2, "stock": (2000.0,) * 2, "fastpath": (1200.0,) * 2},
             ["takes away 80% of what telemetry costs (too few rounds to say how sure that is"],

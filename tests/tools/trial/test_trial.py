@@ -132,8 +132,8 @@ def test_a_service_that_differs_is_an_error(tried, tmp_path):
     ("arguments", "status", "message"),
     [
         ((), 2, "try: expected the command that starts the service, e.g. otel-fastpath try uvicorn app:app"),
-        (("--clients", "0", "uvicorn"), 2, "--clients 0: expected a number above 0"),
-        (("--seconds", "-1", "uvicorn"), 2, "--seconds -1: expected a number above 0"),
+        (("--clients", "0", "uvicorn"), 2, "--clients 0: expected a number from 1 upwards"),
+        (("--seconds", "-1", "uvicorn"), 2, "--seconds -1: expected a number of seconds above 0"),
         (("--url", "nowhere", "uvicorn"), 2, "--url nowhere: expected a URL such as http://127.0.0.1:8000/orders"),
         (("no-such-program",), 4, "try: no-such-program: no such program"),
         ((sys.executable, "-c", "raise SystemExit('no database')"), 4, "ended with exit status 1: no database"),

@@ -135,7 +135,7 @@ def test_a_server_with_load(verify, tmp_path):
         ([], "raise SystemExit('cannot start')", 4, "with stock, the program failed with exit status 1: cannot start"),
         ([], "import no_such_module", 4, "with stock, the program failed with exit status 1: {traceback}"),
         (["--stock-runs", "1"], "pass", 2, "--stock-runs 1: expected a number from 2 upwards"),
-        (["--seconds", "0"], "pass", 2, "--seconds 0: expected a number above 0"),
+        (["--seconds", "0"], "pass", 2, "--seconds 0: expected a number of seconds above 0"),
         (["--ready", "http://127.0.0.1:1"], "pass", 2, "--ready: expected --load, too"),
         (["--load", "'"], "pass", 2, "--load ': No closing quotation"),
     ],

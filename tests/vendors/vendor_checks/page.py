@@ -28,7 +28,7 @@ def document(results: Sequence[Result]) -> str:
     unit = next((result.gain.unit for result in results if result.gain), "nothing measured")
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     reasons = [f"- {each.reason}\n" for result in results for each in result.vendor.differences]
-    listed = f"Differences that are meant:\n\n{''.join(reasons)}\n" if reasons else ""
+    listed = f"Intentional differences:\n\n{''.join(reasons)}\n" if reasons else ""
     made = f"Python {platform.python_version()}; costs in {unit}; {today}."
     return f"{table(results)}\n{listed}{made}\n"
 

@@ -39,15 +39,8 @@ def render(document: Document, more: str = "", scripts: str = "") -> str:
         more: HTML that follows the tables.
         scripts: The sources of scripts that the page may run, as in a content security policy; empty for none.
     """
-    policy = f"{_POLICY}; script-src {scripts}" if scripts else _POLICY
-    title = escape(document.title)
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
-        f"<title>{title}</title><style>{_STYLE}</style></head><body><main>",
-        f'<h1>{title}</h1><p class="summary {_tone(document.summary)}">{escape(document.summary.text)}</p>',
-    ]
+    tone, summary = _tone(document.summary), escape(document.summary.text)
+    parts = [f'<h1>{escape(document.title)}</h1><p class="summary {tone}">{summary}</p>']
     if document.charts:
         parts.append(f'<section class="scroll">{chart.render(document)}</section>')
     parts += [_table(table) for table in document.tables]
@@ -58,6 +51,26 @@ def render(document: Document, more: str = "", scripts: str = "") -> str:
     if document.facts:
         pairs = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in document.facts)
         parts.append(f"<h2>Environment</h2><dl>{pairs}</dl>")
+    return frame(document.title, "\n".join(parts), scripts=scripts)
+
+
+def frame(title: str, body: str, style: str = "", scripts: str = "") -> str:
+    """A page around some HTML.
+
+    Args:
+        title: The title that a browser shows, as text.
+        body: The HTML.
+        style: More of a style sheet.
+        scripts: See `render`.
+    """
+    policy = f"{_POLICY}; script-src {scripts}" if scripts else _POLICY
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
+        f"<title>{escape(title)}</title><style>{_STYLE}{style}</style></head><body><main>",
+        body,
+    ]
     return "\n".join([*parts, "</main></body></html>"]) + "\n"
 
 

@@ -58,7 +58,7 @@ _RULES: Final = (
     ),
     _AdviceRule(
         lambda frame: frame.module.startswith(("opentelemetry.sdk._logs", "opentelemetry.instrumentation.logging")),
-        "log records are exported: raise the level of the handler if nobody reads those of low levels",
+        "log records are exported: raise the level of the handler if those of low levels are not read",
     ),
     _AdviceRule(
         lambda frame: frame.module.startswith("opentelemetry.exporter.otlp"),

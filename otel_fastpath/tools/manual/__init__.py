@@ -1,0 +1,1 @@
+"""`otel-fastpath docs`: the pages of the documentation, which are a part of the package."""

@@ -1,0 +1,238 @@
+"""The commands have one grammar: the same options, exit statuses and ways to say what is wrong."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import otel_fastpath
+from otel_fastpath.tools.budget.results import Exit
+from otel_fastpath.tools.common.arguments import REFUSED
+from otel_fastpath.tools.common.exit_codes import ALWAYS, EXIT_CODES
+from otel_fastpath.tools.common.served_application import with_application
+
+PACKAGE = Path(otel_fastpath.__file__).parent
+ROOT = PACKAGE.parent
+sys.path.insert(0, str(ROOT / "docs"))
+import commands_page  # noqa: E402  # found only from here on
+
+PARSERS = commands_page.parsers()
+# Command -> the folders with its code.
+FOLDERS = {
+    "try": ("trial",),
+    "bench": ("bench",),
+    "verify": ("verify",),
+    "prove": ("prove",),
+    "budget": ("budget",),
+    "profile": ("profile",),
+    "docs": ("manual",),
+}
+# Each ends soon, and prints something.
+QUICK = {
+    "status": ["--all"],
+    "try": ["no-such-program"],
+    "budget": ["schema"],
+    "bench": ["--list", "--only", "span*"],
+    "verify": ["no-such-program"],
+    "prove": ["--programs", "1"],
+    "profile": ["no-such-program"],
+    "docs": ["patches"],
+    "completion": ["bash"],
+}
+
+
+def run(*arguments, **more):
+    """The finished process of a command."""
+    command = [sys.executable, "-m", "otel_fastpath", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200, **more)
+
+
+def test_each_command_has_exit_statuses():
+    """In its help, and in the one table."""
+    assert EXIT_CODES.keys() == PARSERS.keys()
+    for name in REFUSED.keys() & PARSERS.keys():
+        for code, meaning in EXIT_CODES[name].items():
+            assert f"{code} {meaning}".replace("`", "") in PARSERS[name].epilog
+
+
+@pytest.mark.source
+def test_the_tables_of_the_page_are_those_of_the_source():
+    """`make docs-tables` writes them."""
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+
+    assert text == commands_page.page(text)
+    rows = re.findall(r"^\| `?([\w]+)`? \| (\d+) \| (.+) \|$", text, re.MULTILINE)
+    expected = {(name, code): meaning for name, codes in EXIT_CODES.items() for code, meaning in codes.items()}
+    assert {(name, int(code)): meaning for name, code, meaning in rows} == expected | {
+        ("each", code): meaning for code, meaning in ALWAYS.items()
+    }
+
+
+@pytest.mark.source
+def test_no_other_page_has_such_a_table():
+    """It is one table."""
+    others = [path for path in (ROOT / "docs").glob("*.md") if path.name not in {"commands.md", "patches.md"}]
+
+    assert [
+        path.name for path in others if re.search(r"^\| (exit )?status \| meaning", path.read_text(), re.MULTILINE)
+    ] == []
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_statuses_are_those_that_the_code_returns(name):
+    """Each member of `Exit` that its modules name, no more and no fewer."""
+    named = set()
+    for folder in FOLDERS[name]:
+        for path in (PACKAGE / "tools" / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"Exit", "results.Exit"}:
+                    named.add(int(Exit[node.attr]))
+    # Of all: 0, and 2 by `run_guarded`.
+    assert named | {0, 2} == EXIT_CODES[name].keys() | {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [(name, option) for name in REFUSED for option in REFUSED[name][0]],
+    ids=str,
+)
+def test_an_option_that_makes_no_sense_is_explained(name, option):
+    """One sentence names the option, its value, and the command that has it; the exit status is 2."""
+    given = ["x"] if option == "COMMAND" else [option, "x"]
+    done = run(*name.split(), *given)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"otel-fastpath: {name} {' '.join(given)}: it ")
+    assert "; to " in line
+    assert "use `otel-fastpath " in line
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if name != "budget"])
+def test_no_command_refuses_a_quiet_run(name):
+    """Scripts may pass `--no-progress` to all."""
+    parser = PARSERS.get(name)
+    if parser is None:
+        steps = commands_page._choices(commands_page._choices(commands_page._parser())["budget"])
+        parser = steps[name.partition(" ")[2]]
+
+    assert any("--no-progress" in action.option_strings for action in parser._actions)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "nothing: expected one of status, run, try, "),
+        (["budget", "chek"], "budget chek: expected one of check, compare, "),
+        (["completion", "ksh"], "completion ksh: expected one of bash, zsh, fish"),
+        (["bench", "--nothing"], "--nothing: not expected here; `otel-fastpath bench --help` names what is"),
+        (["docs", "a", "b"], "b: not expected here; `otel-fastpath docs --help` names what is"),
+        (["try", "--clients", "x", "y"], "--clients x: expected a number from 1 upwards"),
+        (["verify", "--seconds", "nan", "y"], "--seconds nan: expected a number of seconds above 0"),
+        (["bench", "--cycles", "0"], "--cycles 0: expected a number from 1 upwards"),
+        (["budget", "check", "--pairs", "x"], "--pairs x: expected a number from 1 upwards"),
+        (["prove", "--programs", "²"], "--programs ²: expected a number from 1 upwards"),
+        (["status", "--pid", "x"], "--pid x: expected the id of a process, a number"),
+        (["status", "--pid", "1", "app:app"], "status --pid 1 app:app: expected one of both"),
+        (["status", "python", "app.py"], "status python app.py: expected an application, as in `otel-fastpath status"),
+        (
+            ["status", "gunicorn", "-w", "2"],
+            "status gunicorn -w 2: expected an application, as in `otel-fastpath status",
+        ),
+        (["profile", "--url", "http://192.0.2.1/", "x"], "--url http://192.0.2.1/: expected a URL of this machine"),
+        (["verify", "--url", "x", "y"], "--url x: expected a URL such as"),
+        (["verify", "--url", "http://localhost/", "--ready", "x", "y"], "--url http://localhost/: expected no --ready"),
+        (
+            ["docs", "gunicron"],
+            "docs gunicron: expected the name of a page; near it: gunicorn; `otel-fastpath docs` lists all",
+        ),
+    ],
+)
+def test_an_error_names_the_value_and_what_was_expected(arguments, message):
+    """In one line, with exit status 2."""
+    done = run(*arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"otel-fastpath: {message}")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["app:app", "--json"], ["app:app", "--json=-"]),
+        (["--json", "openai"], ["--json=-", "openai"]),
+        (["--json", "s.json", "app"], ["--json", "s.json", "app"]),
+        (["--json", "-", "app"], ["--json", "-", "app"]),
+        (["uvicorn", "shop.main:app", "--port", "8000"], ["shop.main:app"]),
+        (
+            ["--as-is", "gunicorn", "-k", "uvicorn.workers.UvicornWorker", "-b", "localhost:80", "a:b()"],
+            ["--as-is", "a:b()"],
+        ),
+        (["--html", "s.html", "uvicorn", "--factory", "app:create"], ["--html", "s.html", "app:create()"]),
+        (["opentelemetry-instrument", "python3.13", "-m", "hypercorn", "a:b"], ["a:b"]),
+        (["1234"], ["1234"]),
+    ],
+)
+def test_the_application_is_taken_from_a_command(given, expected):
+    """Of servers; what is no command stays as it is."""
+    assert with_application(given) == expected
+
+
+def test_the_status_of_an_application_can_be_a_page(tmp_path):
+    """With the JSON beside it, and the text on the terminal."""
+    (tmp_path / "app.py").write_text("async def app(scope, receive, send): ...\n", encoding="utf-8")
+    done = run("status", "--html", "s.html", "--json", "s.json", "uvicorn", "app:app", "--port", "1", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
+    page = (tmp_path / "s.html").read_text(encoding="utf-8")
+    applied = [patch["name"] for patch in found["patches"] if patch["state"] == "applied"]
+    assert applied
+    assert all(f">{name}<" in page for name in applied)
+    assert f"{len(applied)} applied" in done.stdout
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
+def test_a_closed_pipe_is_silent(name):
+    """As of `| head`, and of `2>&1 | head`: no traceback, and an exit status that shells know or the command's own."""
+    # What a program of `run` prints about its own pipe is its own.
+    assert QUICK.keys() == PARSERS.keys() - {"run"}
+    for is_whole in (False, True):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "otel_fastpath", name, *QUICK[name]]
+        try:
+            done = subprocess.run(
+                command,
+                stdout=writing,
+                stderr=writing if is_whole else subprocess.PIPE,
+                text=True,
+                check=False,
+                timeout=200,
+            )
+        finally:
+            os.close(writing)
+
+        assert done.returncode in {0, 2, 4, 120, 141}
+        assert "Traceback" not in (done.stderr or "")
+        assert "Broken" not in (done.stderr or "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_completes_commands_and_options(shell):
+    """Of each shell; shtab makes it."""
+    pytest.importorskip("shtab")
+    done = run("completion", shell)
+
+    assert done.returncode == 0, done.stderr
+    for word in ("status", "verify", "no-progress", "stock-runs"):
+        assert word in done.stdout
