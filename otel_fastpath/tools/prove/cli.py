@@ -20,7 +20,7 @@ _EXIT_CODES: Final = (
     "exit status: 0 no program shows a difference, 1 one does, which is printed, 2 usage, 4 nothing could be run"
 )
 # How many programs there are of each library.
-_USUAL: Final = 12
+USUAL: Final = 12
 
 
 def add_command(commands: Any) -> None:
@@ -41,7 +41,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--programs",
         type=int,
-        default=_USUAL,
+        default=USUAL,
         metavar="N",
         help="programs of each library, and of spans, metrics and logs in proportion (default %(default)s)",
     )
