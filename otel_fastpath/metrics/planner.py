@@ -38,7 +38,8 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.sources.guard import are_known
-from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
+from otel_fastpath.patching.stock import has_own, own_methods, unreplaced, watched
+from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
             f"{_MODULE}.exemplar.exemplar_reservoir:{kind.__name__}",
             f"{_MODULE}.exemplar.exemplar_reservoir:ExemplarBucket",
             f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.offer",
+            f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC._reset",
         )
         for kind in _RESERVOIRS
     },
@@ -183,7 +185,9 @@ class InstrumentPlanner:
     def _make_facts(self, kinds: frozenset[int]) -> Any:
         """That nobody has replaced what records amounts in stock, in aggregations of these kinds."""
         facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
-        numbers = self._recording.KINDS
+        numbers, owners = self._recording.KINDS, (*_ASKED, *_FILTERS, *_KINDS)
+        asked = ("_get_empty_bucket_counts", "_is_enabled", "is_enabled", "should_sample")
+        facts += [*READ_OF_CONTEXTS, *(fact for owner in owners for fact in watched(owner, *asked))]
         facts += [fact for kind, of in _AGGREGATING.items() if numbers[_KINDS[kind]] in kinds for fact in of]
         return self._recording.facts_of(facts)
 
