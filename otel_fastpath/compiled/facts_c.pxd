@@ -20,6 +20,7 @@ cdef class Instance:
 cdef class Facts:
     cdef Instance instances
     cdef public tuple items
+    cdef tuple looked_at
     cdef shared_count seen
     cdef shared_count missed
     cpdef renew(self, items)

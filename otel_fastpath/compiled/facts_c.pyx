@@ -15,6 +15,9 @@ cdef extern from *:
     static otel_fastpath_shared_count *otel_fastpath_changes;
     #if PY_VERSION_HEX >= 0x030C0000
     static int otel_fastpath_type_watcher = -1, otel_fastpath_dict_watcher = -1;
+    static int otel_fastpath_is_watching(void) {
+        return otel_fastpath_type_watcher >= 0 && otel_fastpath_dict_watcher >= 0;
+    }
     static int otel_fastpath_type_changed(PyTypeObject *Py_UNUSED(type)) {
         otel_fastpath_add_one(otel_fastpath_changes);
         return 0;
@@ -44,6 +47,7 @@ cdef extern from *:
         return is_watched;
     }
     #else
+    static int otel_fastpath_is_watching(void) { return 0; }
     static void otel_fastpath_start_watching(otel_fastpath_shared_count *changes) {
         otel_fastpath_changes = changes;
     }
@@ -51,6 +55,7 @@ cdef extern from *:
     static int otel_fastpath_watch_dict(PyObject *Py_UNUSED(dict)) { return 0; }
     #endif
     """
+    bint is_watching "otel_fastpath_is_watching"()
     void start_watching "otel_fastpath_start_watching"(unsigned long *changes)
     bint watch_class "otel_fastpath_watch_class"(object kind)
     bint watch_dict "otel_fastpath_watch_dict"(object mapping)
@@ -58,6 +63,8 @@ cdef extern from *:
 
 
 ABSENT = _pure.ABSENT
+cdef object _WATCHED = _pure.WatchedFact
+cdef object _holds = _pure.holds_now
 cdef object _is_same = _pure.is_same
 # Guards what CPython keeps of watchers.
 cdef object _watching = object()
@@ -83,6 +90,13 @@ cdef class Instance:
         self.size = -1
 
 
+cdef tuple _looked_at(tuple items):
+    """Where nothing is watched, without the facts that are only looked at where that is free, and hold."""
+    if is_watching():
+        return items
+    return tuple([fact for fact in items if type(fact) is not _WATCHED or not _holds(fact)])
+
+
 @cython.final
 cdef class Facts:
     """Attributes with their values."""
@@ -90,6 +104,7 @@ cdef class Facts:
     def __init__(self, items):
         cdef Instance instance
         self.items = tuple(items)
+        self.looked_at = _looked_at(self.items)
         self.seen = self.missed = 0
         for owner, name, value in self.items:
             if isinstance(owner, (type, ModuleType)):
@@ -108,12 +123,13 @@ cdef class Facts:
     cpdef renew(self, items):
         """Hold these attributes from now on, of classes and modules only."""
         self.items = tuple(items)
+        self.looked_at = _looked_at(self.items)
         # What another thread has found out meanwhile is about the others.
         one_more(&changes)
 
     @cython.critical_section
     cdef tuple _known(self):
-        return self.items
+        return self.looked_at
 
     cdef bint _recheck(self) except -1:
         """Look at the attributes of classes and modules again, and watch them."""

@@ -23,11 +23,12 @@ from opentelemetry.sdk._logs import _internal as sdk_internal
 from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
-from otel_fastpath.compiled.facts import ABSENT, is_true
+from otel_fastpath.compiled.facts import ABSENT, WatchedFact, is_true
 from otel_fastpath.logs.records.record_class import attribute_limits
 from otel_fastpath.patching import stock
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,7 @@ _LEVELS: Final = range(61)
 # What not each release has: the function that describes exceptions since 1.42, and metrics that do nothing since then.
 _exceptions: Any = getattr(sdk_internal, "_exceptions", None)
 _NO_METRICS: Final = getattr(getattr(sdk_internal, "_logger_metrics", None), "NoOpLoggerMetrics", type(None))
+_DESCRIBING: Final = ("_get_attributes_with_exception", "_get_exception_attributes")
 # What stock calls on the way of a record to the batch queue, and is not called here.
 _QUEUEING: Final = (
     (sdk_internal.SynchronousMultiLogRecordProcessor, "on_emit"),
@@ -173,6 +175,8 @@ class LoggerPlanner:
             *(_own(owner, name) for owner, name in _EMITTING if hasattr(owner, name)),
             (api_internal, "get_current", vars(api_internal)["get_current"]),
             *(() if _exceptions is None else _stacks(_exceptions)),
+            *map(WatchedFact, (_own(_exceptions, name) for name in _DESCRIBING if hasattr(_exceptions, name))),
+            *READ_OF_CONTEXTS,
         ]
         if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor:
             return self._core.facts(facts), None, True

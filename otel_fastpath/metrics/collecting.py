@@ -71,7 +71,12 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = (
         _EXPONENTIAL: COLLECTING,
     }
     | {
-        kind: (f"{_RESERVOIR}:{kind.__name__}", f"{_RESERVOIR}:FixedSizeExemplarReservoirABC.collect")
+        kind: (
+            f"{_RESERVOIR}:{kind.__name__}",
+            f"{_RESERVOIR}:ExemplarBucket",
+            f"{_RESERVOIR}:FixedSizeExemplarReservoirABC.collect",
+            f"{_RESERVOIR}:FixedSizeExemplarReservoirABC._reset",
+        )
         for kind in (_exemplars.AlignedHistogramBucketExemplarReservoir, _exemplars.SimpleFixedSizeExemplarReservoir)
     }
 )

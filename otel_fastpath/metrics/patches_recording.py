@@ -31,6 +31,8 @@ _RESTS_ON: Final = (
     "opentelemetry.trace.span:SpanContext.span_id",
     "opentelemetry.trace.span:SpanContext.trace_id",
 )
+# Since 1.41.
+_ASKED: Final = (f"{_MODULE}:_ProxyMeterConfig.is_enabled", f"{_MODULE}.instrument:_Synchronous._is_enabled")
 _METHODS: Final = {"Counter": "add", "UpDownCounter": "add", "Histogram": "record", "Gauge": "set"}
 
 
@@ -130,7 +132,7 @@ def _patch(kind: str, why: str, *budgets: str) -> Patch:
         why=why,
         make=functools.partial(_make, kind),
         requires=SDK,
-        sources=sources(*_RESTS_ON) | sources_if_any(f"{_MODULE}:_ProxyMeterConfig.is_enabled"),
+        sources=sources(*_RESTS_ON) | sources_if_any(*_ASKED),
         parts=sources(_target(kind), *FINDING),
         undo=_forget_recorders,
         budgets=budgets,

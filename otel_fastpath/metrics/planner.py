@@ -30,14 +30,15 @@ from opentelemetry.sdk.metrics._internal.view import View
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.metrics.instruments.recorders import RECORDER
-from otel_fastpath.metrics.known_types import FINDING, unknown
+from otel_fastpath.metrics.known_types import FINDING, stored_under, unknown
 from otel_fastpath.metrics.stock_buckets import ADDING
 from otel_fastpath.metrics.stock_buckets import RECORDING as BUCKETS
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep, remembering
 from otel_fastpath.patching.sights import Sights
 from otel_fastpath.patching.sources.guard import are_known
-from otel_fastpath.patching.stock import has_own, own_methods, unreplaced
+from otel_fastpath.patching.stock import has_own, own_methods, unreplaced, watched
+from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ RESTS_ON: Final[dict[type, tuple[str, ...]]] = {
             f"{_MODULE}.exemplar.exemplar_reservoir:{kind.__name__}",
             f"{_MODULE}.exemplar.exemplar_reservoir:ExemplarBucket",
             f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC.offer",
+            f"{_MODULE}.exemplar.exemplar_reservoir:FixedSizeExemplarReservoirABC._reset",
         )
         for kind in _RESERVOIRS
     },
@@ -126,21 +128,6 @@ _LARGEST: Final = 4096
 def _is_stock(value: Any, *kinds: type) -> bool:
     """Whether the object is exactly of one of these types, with stock's own methods."""
     return type(value) in kinds and has_own(value, _OWN)
-
-
-def _stored_under() -> Callable[[dict[str, Any]], Any]:
-    """The function that makes the key of stock's dict of aggregations from clean attributes."""
-    hashed = getattr(_matches, "_hash_attributes", None)
-    if hashed is None:
-        # Until 1.44.
-        return lambda attributes: frozenset(attributes.items())
-
-    def short(attributes: dict[str, Any]) -> Any:
-        items = sorted(attributes.items()) if len(attributes) > 1 else attributes.items()
-        return "mapping", tuple([(key, (type(value).__name__, value)) for key, value in items])
-
-    probe = {"b": "x", "a": 1, "d": True, "c": 1.5}
-    return short if short(probe) == hashed(probe) and short({}) == hashed({}) else hashed
 
 
 class InstrumentPlanner:
@@ -172,7 +159,7 @@ class InstrumentPlanner:
         self._exemplars = exemplars
         self._guarded = guarded
         self._skips_locks = skips_locks
-        self._stored_under = _stored_under()
+        self._stored_under = stored_under()
         self._unknown = unknown(RESTS_ON, "Recording")
         self._finds = are_known(sources(*FINDING))
         self.left: set[type] = set()
@@ -184,6 +171,9 @@ class InstrumentPlanner:
     def _make_facts(self, kinds: frozenset[int]) -> Any:
         """That nobody has replaced what records amounts in stock, in aggregations of these kinds."""
         facts = [unreplaced(*place) for place in _RECORDING if hasattr(*place)]
+        asked = ("_get_empty_bucket_counts", "_is_enabled", "is_enabled", "should_sample")
+        facts += READ_OF_CONTEXTS
+        facts += [fact for owner in (*_ASKED, *_FILTERS, *_KINDS) for fact in watched(owner, *asked)]
         numbers = self._recording.KINDS
         facts += [fact for kind, of in _AGGREGATING.items() if numbers[_KINDS[kind]] in kinds for fact in of]
         return self._recording.facts_of(facts)

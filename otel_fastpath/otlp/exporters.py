@@ -263,7 +263,14 @@ def replace(
 
 
 def patch(
-    transport: str, signal: str, target: str, why: str, make: Callable[[Any, Config], Any], rests_on: Any, budget: str
+    transport: str,
+    signal: str,
+    target: str,
+    why: str,
+    make: Callable[[Any, Config], Any],
+    rests_on: Any,
+    budget: str,
+    parts: tuple[str, ...] = (),
 ) -> Patch:
     """Declare the patch of one exporter's encode function, which is `target` in the exporter's package."""
     return Patch(
@@ -273,5 +280,6 @@ def patch(
         make=make,
         requires=(*SDK, *(f"opentelemetry-exporter-otlp-proto-{part}>=1.40,<2" for part in ("common", transport))),
         sources=sources(*(f"{COMMON}:{name}" for name in COMMON_NAMES), *COMMON_PROPERTIES, *rests_on),
+        parts=sources(*parts),
         budgets=(budget,),
     )

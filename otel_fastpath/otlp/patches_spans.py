@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.compiled import hot
 from otel_fastpath.otlp.exporters import COMMON, EncodedRequest, patch, replace, stock
-from otel_fastpath.patching.patch import SkipError
+from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,8 +50,10 @@ _READ_OF: Final = {
 }
 # The properties and methods that stock calls for each span, and the encoder does not.
 _PROPERTIES: Final = tuple(f"{owner}.{name}" for owner, names in _READ_OF.items() for name in names)
+# It runs if its source is not known: see `span_steps`.
+_SPAN: Final = f"{COMMON}.trace_encoder:_encode_span"
 _RESTS_ON: Final = (
-    *(f"{COMMON}.trace_encoder:{name}" for name in _TRACE_NAMES),
+    *(place for name in _TRACE_NAMES if (place := f"{COMMON}.trace_encoder:{name}") != _SPAN),
     "opentelemetry.sdk.trace:Event.__init__",
     "opentelemetry.sdk.trace:ReadableSpan.__init__",
     *_PROPERTIES,
@@ -79,19 +82,43 @@ def _stock() -> Any:
 
 
 @functools.cache
-def _encoder(_core: str) -> Encoder:
+def _encoder(_core: str, *, is_known: bool = True) -> Encoder:
+    from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
+
+    from otel_fastpath.otlp.span_steps import SpanSteps  # noqa: PLC0415  # likewise
     from otel_fastpath.otlp.trace_requests import Encoder  # noqa: PLC0415  # it imports the SDK: only where it is being patched
 
-    return Encoder(hot.otlp_encoder, _stock())
+    made = _stock()
+    steps = None if is_known else SpanSteps(trace_encoder, hot.otlp_encoder, made.nulls).encode_run
+    return Encoder(hot.otlp_encoder, made, steps)
+
+
+def _is_known() -> bool:
+    """Whether the source of stock's function for one span is known.
+
+    Raises:
+        ReplacedError: Other code has replaced it.
+    """
+    try:
+        check_sources(sources(_SPAN), frozenset())
+    except ReplacedError:
+        raise
+    except SkipError:
+        return False
+    return True
 
 
 def _make(original: Any, wrap: Callable[[bytes], Any]) -> Any:
     from opentelemetry.exporter.otlp.proto.common._internal import trace_encoder  # noqa: PLC0415  # likewise
 
+    from otel_fastpath.otlp import span_steps  # noqa: PLC0415  # likewise
+
     if {kind.name: number for kind, number in trace_encoder._SPAN_KIND_MAP.items()} != _KINDS:
         raise SkipError("stock's numbers of span kinds are not those that the encoder writes")
-    encoder = _encoder(compiled.implementation()[0])
-    return replace(original, trace_encoder, _TRACE_NAMES, encoder.encode, encoder.encode_each, wrap, _PROPERTIES)
+    is_known = _is_known()
+    encoder = _encoder(compiled.implementation()[0], is_known=is_known)
+    names = _TRACE_NAMES if is_known else (*span_steps.read_by(trace_encoder), *_TRACE_NAMES)
+    return replace(original, trace_encoder, names, encoder.encode, encoder.encode_each, wrap, _PROPERTIES)
 
 
 def _make_http(original: Any, _settings: Config) -> Any:
@@ -104,7 +131,7 @@ def _make_grpc(original: Any, _settings: Config) -> Any:
 
 
 def _patch(transport: str, why: str, make: Callable[[Any, Config], Any], budget: str) -> Patch:
-    return patch(transport, "spans", "trace_exporter:encode_spans", why, make, _RESTS_ON, budget)
+    return patch(transport, "spans", "trace_exporter:encode_spans", why, make, _RESTS_ON, budget, (_SPAN,))
 
 
 PATCHES: Final = (

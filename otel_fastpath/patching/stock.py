@@ -13,7 +13,7 @@ import sys
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.compiled.facts import Facts, is_same, original_of
+from otel_fastpath.compiled.facts import Facts, WatchedFact, is_same, original_of
 from otel_fastpath.patching import swap
 from otel_fastpath.patching.cache import remembering
 from otel_fastpath.patching.sources.guard import (
@@ -95,19 +95,19 @@ class Stock:
 
         The functions may have been replaced or given back by this package.
         """
-        refused = self._refused
-        made_anew = self._made_anew
+        refused, made_anew = self._refused, self._made_anew
         if refused is not None and refused.hold() and all(_stored(*of) is value for *of, value in made_anew):
             return False
         found, error = self.look()
         # No fact holds about what is made anew each time that it is read, such as a method that wrapt has wrapped.
         lasting, self._made_anew = [], []
-        for owner, name, value in found:
-            if is_same(getattr(owner, name), value):
-                lasting.append((owner, name, value))
+        for fact in found:
+            if is_same(getattr(*fact[:2]), fact[2]):
+                lasting.append(fact)
             else:
-                self._made_anew.append((owner, name, _stored(owner, name)))
-        self._refused = None if error is None else Facts(lasting)
+                self._made_anew.append((*fact[:2], _stored(*fact[:2])))
+        # Whatever was replaced may be given back.
+        self._refused = None if error is None else Facts(map(tuple, lasting))
         if error is None:
             facts.renew(lasting)
         return error is None
@@ -202,8 +202,7 @@ def _reached(
     function: FunctionType, classes: Callable[[ModuleType], list[tuple[type, frozenset[str]]]]
 ) -> Iterator[tuple[Any, str]]:
     """The functions of stock that a function's code names, and the methods of the classes that it may have called."""
-    variables = function.__globals__
-    own = sys.modules[variables["__name__"]]
+    own = sys.modules[(variables := function.__globals__)["__name__"]]
     for used in _names(swap.own_code(function)):
         if used.startswith("__"):
             continue
@@ -225,9 +224,7 @@ def _methods(kind: type) -> frozenset[str]:
     # Not those of the classes of other packages: nothing of stock's is in these.
     classes = [base for base in reversed(kind.__mro__) if _is_watched(base.__module__)]
     found = {name: value for base in classes for name, value in vars(base).items()}
-    return frozenset(
-        name for name, value in found.items() if isinstance(value, (classmethod, property)) or _is_called(value)
-    )
+    return frozenset(name for name, of in found.items() if isinstance(of, (classmethod, property)) or _is_called(of))
 
 
 def _is_called(value: Any) -> bool:
@@ -303,6 +300,12 @@ def unreplaced(owner: Any, name: str) -> _Item:
     return owner, name, getattr(owner, name) if is_unreplaced(owner, name) else object()
 
 
+def watched(owner: Any, *names: str) -> list[WatchedFact]:
+    """That nobody replaces those of these properties and methods that exist; see `WatchedFact`."""
+    facts = [(owner, name, as_defined(definer(owner, name), name)) for name in names if hasattr(owner, name)]
+    return list(map(WatchedFact, facts))
+
+
 def inherits(kind: type, base: type, names: Sequence[str]) -> bool:
     """Whether a class has these attributes from this class of stock's, or from one that this inherits from."""
     return issubclass(kind, base) and all(definer(kind, name) is definer(base, name) for name in names)
@@ -338,8 +341,7 @@ def _is_written(owner: type, name: str, _method: Any, known: Known) -> bool:
 
 def _stored(owner: Any, name: str) -> Any:
     """What an attribute is made of when it is read."""
-    place = definer(owner, name)
-    return None if place is None else vars(place)[name]
+    return vars(definer(owner, name) or owner).get(name)
 
 
 def _owner_of(place: str) -> tuple[Any, str]:

@@ -34,7 +34,7 @@ def main():
 
         instrumentor = FastpathInstrumentor()
         instrumentor.instrument(core=core, telemetry="full")
-    found = {"spans": spans(), "metrics": metrics(), "logs": logs()}
+    found = {"spans": spans(), "metrics": metrics(), "logs": logs(), "requests": requests()}
     if core != "stock":
         status = {row.name: (row.state.value, row.reason) for row in instrumentor.status()}
         instrumentor.uninstrument()
@@ -110,6 +110,32 @@ def described(span):
     dropped = [span.dropped_attributes, span.dropped_events, span.dropped_links]
     attributes = list(map(str, span.attributes.items()))
     return [span.name, span.kind.name, attributes, events, links, parent, flags, status, times, scope, dropped]
+
+
+def requests():
+    """The spans in OTLP requests: their names and attributes."""
+    from opentelemetry import trace  # likewise
+    from opentelemetry.exporter.otlp.proto.http import trace_exporter  # likewise
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # likewise
+    from opentelemetry.sdk.trace import TracerProvider  # likewise
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult  # likewise
+
+    found = []
+
+    class Encodes(SpanExporter):
+        def export(self, spans):
+            encoded = trace_exporter.encode_spans(spans).SerializePartialToString()
+            message = ExportTraceServiceRequest.FromString(encoded)
+            for span in message.resource_spans[0].scope_spans[0].spans:
+                events = [[each.name, [str(item) for item in each.attributes][:1]] for each in span.events]
+                found.append([span.name, span.kind, [str(each) for each in span.attributes], events, len(span.links)])
+            return SpanExportResult.SUCCESS
+
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(Encodes()))
+    use(provider.get_tracer("a", "1"), trace)
+    provider.shutdown()
+    return found
 
 
 def metrics():

@@ -32,6 +32,14 @@ CHANGED = {
         ("tracer.start_span", "span.end", "batch_processor.on_end", "logs.emit", "logs.instrumentation_emit"),
     ),
     f"{TRACE}:Span.add_event": ("name = name + '~'", ("tracer.start_span", "span.record_exception")),
+    "opentelemetry.exporter.otlp.proto.common._internal.trace_encoder:_encode_span": (
+        "sdk_span = __import__('copy').copy(sdk_span); sdk_span._name += '~'",
+        ("otlp.http_spans",),
+    ),
+    "opentelemetry.context:detach": (
+        "__import__('opentelemetry.trace').trace.get_current_span().set_attribute('detached', 'yes')",
+        ("tracer.start_span", "span.end"),
+    ),
     f"{TRACE}:Span._readable_span": ("self._name += '~'", ("tracer.start_span", "batch_processor.on_end")),
     f"{METRICS}.aggregation:_SumAggregation.aggregate": ("if measurement.value == 7: return", RECORDING),
     f"{METRICS}.aggregation:_LastValueAggregation.aggregate": ("if measurement.value == 7: return", RECORDING),

@@ -27,6 +27,7 @@ from otel_fastpath.patching.patch import State, installations
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.guard import SkipError, function_of, owner_of, resolve
 from otel_fastpath.tools.prove.catalogue import programs
+from otel_fastpath.tools.prove.cli import USUAL
 from otel_fastpath.tools.prove.new_statements import known_statements, unshown_lines
 from otel_fastpath.tools.prove.observer import Trial
 from otel_fastpath.tools.prove.program import observe
@@ -35,9 +36,10 @@ from otel_fastpath.tools.prove.reach import Reach
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "build/mutations"
 PAGE = ROOT / "docs/prove.md"
-_PROGRAMS = 4
+# How many programs of each library, of those that the command runs, are run for each change at least.
+_FEW = 4
 _SET = "__import__('opentelemetry.trace').trace.get_current_span().set_attribute('mutated', 'yes')"
-# A batch of programs is run at once; most differences are seen in the first.
+# So many programs are run at first, since they show most differences, and then the others.
 _BATCH = 24
 BREAKS = "breaks stock"
 NO_CHANGE = "no change"
@@ -183,11 +185,14 @@ class Power:
 
     Args:
         core: The core.
+        is_thorough: Whether all programs are run for a change that few of them do not show.
     """
 
-    def __init__(self, core):
+    def __init__(self, core, *, is_thorough):
         self._core = core
-        self._programs = {each.name: each for each in programs(_PROGRAMS)}
+        self._is_thorough = is_thorough
+        self._programs = {each.name: each for each in programs(USUAL)}
+        self._few = {each.name for each in programs(_FEW)}
         for program in self._programs.values():
             observe(program)
         places = in_child(self._places, LONG_S)
@@ -209,7 +214,7 @@ class Power:
 
     def _places(self):
         self._instrument(proven.NOTHING)
-        for program in list(self._programs.values())[::_PROGRAMS]:
+        for program in list(self._programs.values())[::_FEW]:
             observe(program)
         rows = [each for each in installations() if each.state is State.APPLIED]
         return sorted({place for each in rows for place in each.places()})
@@ -243,21 +248,28 @@ class Power:
         return BREAKS if missed is None else self._compare(function, lines, is_done=kind is not _other_result)
 
     def _compare(self, function, lines, *, is_done):
-        names = random.Random(function.place).sample(function.programs, len(function.programs))  # noqa: S311  # see draw
         is_seen = False
-        for at in range(0, len(names), _BATCH):
-            batch = names[at : at + _BATCH]
-            stock = in_child(lambda batch=batch: self._seen(function, lines, batch, None))
-            fastpath = in_child(lambda batch=batch: self._seen(function, lines, batch, Trial(None)))
+        for batch in self._batches(function):
+            stock = in_child(lambda batch=batch: self._seen(function, lines, batch, None), LONG_S)
+            fastpath = in_child(lambda batch=batch: self._seen(function, lines, batch, Trial(None)), LONG_S)
             if stock is None:
                 return BREAKS
             if fastpath is None or fastpath[0] != stock[0]:
                 return "refused"
             is_seen = is_seen or stock[0] != [self._before[name] for name in batch]
             is_done = is_done or stock[1] > 0
+            if is_done and is_seen:
+                return "followed"
         if not is_done:
             return NO_CHANGE
-        return "followed" if is_seen else "unseen"
+        return "unseen"
+
+    def _batches(self, function):
+        """The programs that execute a function, in batches: the first show most differences."""
+        names = random.Random(function.place).sample(function.programs, len(function.programs))  # noqa: S311  # see draw
+        few = [name for name in names if name in self._few]
+        rest = [name for name in names if name not in self._few] if self._is_thorough else []
+        return [batch for batch in (few[:_BATCH], few[_BATCH:], rest) if batch]
 
     def _missed(self, function, lines):
         put_source(function, lines)
@@ -294,7 +306,7 @@ def _file(name, core):
 
 def measure(name, number, seed, core):
     """Judge so many changes of the kinds of this name; their outcomes are in a file."""
-    power = Power(core)
+    power = Power(core, is_thorough=name == "seen")
     OUTPUT.mkdir(parents=True, exist_ok=True)
     done = 0
     with _file(name, core).open("w", encoding="utf-8") as output:

@@ -26,7 +26,8 @@ import power  # noqa: E402
 from checking import CORES, KINDS, WAYS, Checker, Row, quiet  # noqa: E402
 
 OUTPUT = ROOT / "build/mutations"
-# What is known to be silent: the way, the kind and the place of each on a line, below a line that says why.
+# What is known to be silent: the way, the kind and the place of each on a line, below a line that says why; and the
+# core, if the other one follows.
 KNOWN = Path(__file__).with_name("silent.txt")
 OUTCOMES = ("followed", "stood back", "by version", "no effect", "breaks stock", "silent")
 
@@ -56,17 +57,19 @@ def main(arguments=None):
     return int(bool(new))
 
 
-def _line(row):
-    return f"{row.way} {row.kind} {row.place}"
+def _line(way, kind, place, core):
+    return f"{way} {kind} {place} {core}"
 
 
 def known_silent():
-    """The lines of the file of what is known to be silent."""
+    """What is known to be silent: each as a line of the file, with its core."""
     lines = KNOWN.read_text(encoding="utf-8").splitlines() if KNOWN.exists() else []
-    return {line for line in lines if line and not line.startswith("#")}
+    known = [line for line in lines if line and not line.startswith("#")]
+    return {line if line.split()[-1] in CORES else f"{line} {core}" for line in known for core in CORES}
 
 
 def _chosen(functions, options):
+    known = known_silent()
     jobs = [
         (function, way, kind)
         for function in functions
@@ -76,6 +79,7 @@ def _chosen(functions, options):
         # Only its source can be changed.
         if (way == "source" or function.outermost == function.place)
         if kind != "result" or function.returned - {"NoneType"}
+        if not options.known or any(_line(way, kind, function.place, core) in known for core in options.core)
     ]
     # What takes long stands together: in turn, the processes are ready at the same time.
     random.Random(0).shuffle(jobs)  # noqa: S311  # it is to repeat, not to be unguessable
@@ -124,7 +128,9 @@ def _work(checker, jobs, file, options):
 
 def _report(rows, options):
     silent = [row for row in rows if row.outcome == "silent"]
-    new = [row for row in silent if _line(row) not in known_silent()]
+    lines = {_line(row.way, row.kind, row.place, row.core): row.outcome for row in rows}
+    known = known_silent()
+    new = [row for row in silent if _line(row.way, row.kind, row.place, row.core) not in known]
     with (OUTPUT / "silent.txt").open("w", encoding="utf-8") as file:
         for row in sorted(silent, key=lambda row: (row.place, row.way, row.kind, row.core)):
             file.write(f"{row.place} [{row.way}, {row.kind}, {row.core}] in {row.program}\n  {row.difference}\n")
@@ -139,8 +145,10 @@ def _report(rows, options):
                 print(f"| {core} | {way} | {kind} | {' | '.join(cells)} |")
     functions = len({row.place for row in silent})
     print(f"{len(silent)} silent, of {functions} functions: {OUTPUT / 'silent.txt'}; {len(new)} of them are not known:")
-    for line in sorted({_line(row) for row in new}):
+    for line in sorted({_line(row.way, row.kind, row.place, row.core) for row in new}):
         print(f"  {line}")
+    for line in sorted(line for line, outcome in lines.items() if outcome != "silent" and line in known):
+        print(f"not silent any more: {line}: {lines[line]}")
     return new
 
 
@@ -150,6 +158,7 @@ def _options(arguments):
     parser.add_argument("--core", nargs="+", choices=CORES, default=CORES)
     parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS[:1])
+    parser.add_argument("--known", action="store_true", help="only what silent.txt lists")
     parser.add_argument(
         "--part", action="append", metavar="K/N", help="every N-th mutation, from the K-th on (from 0); several add up"
     )

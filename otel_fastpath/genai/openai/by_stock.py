@@ -8,11 +8,14 @@ import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled.facts import WatchedFact
 from otel_fastpath.genai.openai import endpoints
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from otel_fastpath.patching.sources.guard import SkipError
 
 _PACKAGE: Final = "opentelemetry.instrumentation.genai.openai"
 # What makes the wrapper of each method of stock's: for asynchronous clients, "async_" precedes the name.
@@ -22,6 +25,43 @@ _RESPONSES: Final = ("patch_responses", "responses_create")
 _RETRIEVE: Final = ("patch_responses", "responses_retrieve")
 _MAKERS: Final = {"/chat/completions": _CHAT, "/embeddings": _EMBEDDINGS, "/responses": _RESPONSES}
 _RESPONSE: Final = "/responses/"
+_UTIL: Final = "opentelemetry.util.genai"
+_INVOCATIONS: Final = (
+    f"{_UTIL}.types:Error.from_exception",
+    f"{_UTIL}.utils:fq_exception_type",
+    *(f"{_UTIL}.handler:TelemetryHandler.{name}" for name in ("embedding", "fetch_response", "inference")),
+    *(
+        f"{_UTIL}.{module}:{kind}Invocation.{name}"
+        for module, kind in (
+            ("_embedding_invocation", "Embedding"),
+            ("_fetch_response_invocation", "FetchResponse"),
+            ("_inference_invocation", "Inference"),
+        )
+        for name in ("__init__", "_apply_finish", "_finish", "fail", "record_stream_chunk", "stop")
+    ),
+)
+
+
+class CalledInvocations(Reached):
+    """What functions of stock's call, and the methods of the objects that stand for a call.
+
+    Args:
+        first: The functions.
+        methods: The methods, which are some hundred with what they call. They are looked at where that is free.
+    """
+
+    def __init__(self, first: Sequence[str], methods: Sequence[str]) -> None:
+        super().__init__([*first, *methods])
+
+    def look(self) -> tuple[list[Any], SkipError | None]:
+        """Every function as it is now, and why they may not be replaced."""
+        found, error = super().look()
+        return [WatchedFact(each) if _is_of_util(each[0]) else each for each in found], error
+
+
+def _is_of_util(owner: Any) -> bool:
+    module = owner.__module__ if isinstance(owner, type) else owner.__name__
+    return str(module).startswith(f"{_UTIL}.")
 
 
 class ByStock:
@@ -29,12 +69,13 @@ class ByStock:
 
     def __init__(self, keywords: Mapping[str, Any], providers: Mapping[str, Any]) -> None:
         self._given = {**providers, "completion_hook": keywords.get("completion_hook")}
-        self.functions = Reached(
+        self.functions = CalledInvocations(
             [
                 f"{_PACKAGE}.{module}:{prefix}{name}"
                 for module, name in (_CHAT, _EMBEDDINGS, _RESPONSES, _RETRIEVE)
                 for prefix in ("", "async_")
-            ]
+            ],
+            _INVOCATIONS,
         )
         self._wrappers: dict[tuple[str, str], Any] = {}
 

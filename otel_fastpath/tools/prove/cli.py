@@ -19,7 +19,7 @@ _DESCRIPTION: Final = (
     "file, and OTEL_FASTPATH_PROVEN=FILE applies these patches. Nothing but the loopback interface is reached."
 )
 # How many programs there are of each library.
-_USUAL: Final = 12
+USUAL: Final = 12
 
 
 def add_command(commands: Any) -> None:
@@ -40,7 +40,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--programs",
         type=count,
-        default=_USUAL,
+        default=USUAL,
         metavar="N",
         help="programs of each library, and of spans, metrics and logs in proportion (default %(default)s)",
     )

@@ -26,6 +26,7 @@ _LIBRARIES: Final = {
     "sqlite3": "sqlite3_program",
     "SQLAlchemy": "sqlalchemy_program",
     "OpenAI": "openai_program",
+    "genai": "genai_program",
     "logging": "logging_program",
     "structlog": "structlog_program",
 }

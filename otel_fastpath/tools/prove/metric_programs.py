@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import (
     AlwaysOffExemplarFilter,
@@ -91,6 +92,7 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"is_measured": True},
     {"is_measured": True, "status": 400},
     {"status": 0},
+    {"exporting": {"compression": Compression.Deflate}, "reader": {"max_export_batch_size": 2}},
 )
 
 

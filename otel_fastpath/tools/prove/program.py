@@ -25,6 +25,8 @@ RAISED: Final = "raised "
 BROKEN: Final = "broken "
 # In what is logged about an object.
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-f]+")
+# What is shown by its own text if a step returns it.
+_SHOWN: Final = (str, bytes, int, float, tuple, list, dict, type(None))
 _NOTHING_SKIPPED: Final[frozenset[Any]] = frozenset()
 
 
@@ -117,11 +119,12 @@ class ProgramRun:
         self.draw.setstate(state)
 
     def _keep(self, value: Any) -> Any:
-        self.outcomes.append(repr(value) if isinstance(value, str | int | float | tuple | None) else "returned")
+        is_plain = isinstance(value, _SHOWN)
+        self.outcomes.append(repr(value) if is_plain else f"returned {type(value).__name__}")
         return value
 
     def _keep_error(self, error: Exception) -> None:
-        self.outcomes.append(f"{RAISED}{type(error).__name__}")
+        self.outcomes.append(f"{RAISED}{type(error).__name__}: {error}")
 
     def seen(self, *, is_exact: bool) -> list[Any]:
         """Everything that was exported."""

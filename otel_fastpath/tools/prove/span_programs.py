@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import baggage, context, propagate, trace
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.sdk import trace as sdk
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, sampling
+from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -19,7 +22,6 @@ from otel_fastpath.tools.prove.program import Program
 from otel_fastpath.tools.prove.values_drawn import NAMES, TEXTS, WORDLESS, attributes, fail, maybe, value
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable
 
     from otel_fastpath.tools.prove.program import ProgramRun
@@ -50,6 +52,10 @@ _WRONG_STATES: Final = (
 )
 _RESOURCE: Final = Resource({"service.name": "another"})
 _WRONG_ATTRIBUTES: Final[dict[str, Any]] = {"a": 1, "set": {1}, "": 2}
+_READ: Final = (
+    *("name", "kind", "parent", "context", "resource", "instrumentation_scope", "instrumentation_info"),
+    *("dropped_attributes", "dropped_events", "dropped_links"),
+)
 _TIME: Final = 1_600_000_000_000_000_000
 
 
@@ -58,6 +64,30 @@ class _Marking(SpanProcessor):
 
     def on_start(self, span: Any, parent_context: Any = None) -> None:
         span.set_attribute("marked", parent_context is not None)
+
+
+class _OwnSampler(sampling.Sampler):
+    """Decides by the name of a span, and adds to it."""
+
+    def should_sample(self, parent_context: Any, trace_id: int, name: str, *_args: Any, **_more: Any) -> Any:
+        decision = list(sampling.Decision)[len(name) % 3]
+        return sampling.SamplingResult(
+            decision,
+            {"asked": trace_id > 0, "below": parent_context is not None},
+            trace.TraceState([("own", "sampler")]),
+        )
+
+    def get_description(self) -> str:
+        return "own"
+
+
+class _OwnIds(IdGenerator):
+    """Small ids, which the seed decides."""
+
+    def generate_span_id(self) -> int:
+        return random.getrandbits(16) + 1
+
+    generate_trace_id = generate_span_id
 
 
 _SETUPS: Final[tuple[dict[str, Any], ...]] = (
@@ -75,6 +105,9 @@ _SETUPS: Final[tuple[dict[str, Any], ...]] = (
     {"is_measured": True, "processors": ("simple",), "status": 400},
     {"status": 0, "processors": ("batch", "memory")},
     {"queue_size": 3},
+    {"exporting": {"compression": Compression.Gzip, "headers": {"x-key": "secret"}, "timeout": 5}},
+    {"tracing": {"sampler": _OwnSampler(), "id_generator": _OwnIds()}},
+    {"tracing": {"sampler": sampling.ParentBased(sampling.ALWAYS_OFF, local_parent_not_sampled=sampling.ALWAYS_ON)}},
     {"tracing": {"sampler": sampling.TraceIdRatioBased(0.5)}, "processors": ("simple",)},
     {"processors": ("raising", "memory")},
     {"tracing": {"span_limits": SpanLimits(max_span_attributes=0, max_links=1, max_link_attributes=0)}},
@@ -221,10 +254,22 @@ class _Spans:
         draw.choice(mistakes)()
 
     def _do_read(self, span: trace.Span) -> str:
-        found = {name: getattr(span, name, None) for name in ("name", "kind", "dropped_attributes", "dropped_events")}
-        flags: Any = span.get_span_context().trace_flags
-        shown = f"{flags.sampled} {getattr(flags, 'random_trace_id', None)}"
-        return f"{found} {shown} {sorted(getattr(span, 'attributes', None) or ())} {len(getattr(span, 'events', ()))}"
+        found = {name: getattr(span, name, None) for name in _READ}
+        context, flags = span.get_span_context(), span.get_span_context().trace_flags
+        shown = f"{flags.sampled} {getattr(flags, 'random_trace_id', None)} {context!r} {context.is_remote} {span}"
+        items: list[Any] = [
+            (each.name, each.timestamp == _TIME, sorted(each.attributes.items(), key=repr), each.dropped_attributes)
+            for each in getattr(span, "events", ())
+        ]
+        items += [
+            (each.context, sorted(each.attributes.items(), key=repr), each.dropped_attributes)
+            for each in getattr(span, "links", ())
+        ]
+        status, attributes = getattr(span, "status", None), getattr(span, "attributes", None) or {}
+        told = status and (status.status_code, status.description, status.is_ok, status.is_unset)
+        times = [getattr(span, name, None) for name in ("start_time", "end_time")]
+        set_ = [each if each is None else each in range(_TIME, _TIME + 9) for each in times]
+        return f"{found} {shown} {items} {told} {set_} {[(key, attributes[key]) for key in attributes]}"
 
     def _do_propagate(self, _span: trace.Span) -> str:
         carrier: dict[str, str] = {}
@@ -239,7 +284,7 @@ class _Spans:
             both.extract(carried)
             both.extract({name: [text] for name, text in carried.items()})
         both.extract({})
-        found = both.extract(_PARENT)
+        found = both.extract({**_PARENT, "traceparent": _PARENT["traceparent"][:-1] + self._draw.choice("10235")})
         with self._tracer.start_as_current_span("of a remote parent", found):
             both.inject(carrier)
         token = context.attach(context.set_value("own", 1, found))

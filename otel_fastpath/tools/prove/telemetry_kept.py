@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import io
 import json
 import os
 import time
+import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -48,6 +50,9 @@ _MESSAGES: Final[dict[str, Any]] = {
 # Whoever exports does so when it is flushed.
 _NEVER_MS: Final = 3_600_000
 _RIGHT: Final = 200
+_ENCODINGS: Final[dict[str, Any]] = {"gzip": gzip.decompress, "deflate": zlib.decompress}
+# A time is not as long in each run.
+_OF_THE_SIZE: Final = frozenset({"content-length"})
 _MEASURES: Final = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
 
 
@@ -55,18 +60,18 @@ class _KeepingAdapter(HTTPAdapter):
     """In the place of a connection: answers each request, and keeps its body.
 
     Args:
-        keep: Called with the body.
+        keep: Called with the body and the headers.
         status: The status of the answers; 0: each request fails.
     """
 
-    def __init__(self, keep: Callable[[bytes], None], status: int) -> None:
+    def __init__(self, keep: Callable[[bytes, dict[str, str]], None], status: int) -> None:
         super().__init__()
         self._keep = keep
         self._status = status
 
     def send(self, request: Any, *_args: Any, **_kwargs: Any) -> Response:
-        """Keep the body."""
-        self._keep(request.body)
+        """Keep the body and the headers."""
+        self._keep(request.body, dict(request.headers))
         if not self._status:
             # Other errors are followed by another attempt, after a while.
             raise ValueError("a session that fails")
@@ -100,6 +105,7 @@ class KeptTelemetry:
         is_read_twice: Whether there is another reader, in memory.
         is_measured: Whether the SDK and the exporters measure themselves.
         status: What the back end answers; 0: nothing.
+        exporting: Arguments of the exporters.
         queue_size: How many spans and log records wait for their export at most; 0: as usual.
     """
 
@@ -112,6 +118,7 @@ class KeptTelemetry:
     is_measured: bool = False
     status: int = _RIGHT
     queue_size: int = 0
+    exporting: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the providers."""
@@ -120,11 +127,13 @@ class KeptTelemetry:
 
     def _set_up(self) -> None:
         self._began = time.time_ns()
-        self._bodies: list[tuple[str, bytes]] = []
+        self._bodies: list[tuple[str, bytes, dict[str, str]]] = []
         self._spans = InMemorySpanExporter()
         self._records = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
         resource = Resource({"service.name": "program", "numbers": (1, 2)}, "https://schema")
-        self.metric_exporter = exporter = OTLPMetricExporter(_URL, session=self._session("metrics"), **self.reader)
+        self.metric_exporter = exporter = OTLPMetricExporter(
+            _URL, session=self._session("metrics"), **self.reader, **self.exporting
+        )
         readers: list[Any] = [PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))]
         if self.is_read_twice:
             readers.append(InMemoryMetricReader())
@@ -160,7 +169,7 @@ class KeptTelemetry:
 
     def _session(self, signal: str) -> Any:
         session = Session()
-        session.mount("http://", _KeepingAdapter(lambda body: self._bodies.append((signal, body)), self.status))
+        session.mount("http://", _KeepingAdapter(lambda *sent: self._bodies.append((signal, *sent)), self.status))
         return session
 
     def _process(self, name: str) -> None:
@@ -171,8 +180,9 @@ class KeptTelemetry:
         if name == "raising":
             self.tracers.add_span_processor(SimpleSpanProcessor(_RaisingExporter()))
             return
-        spans = make(OTLPSpanExporter, endpoint=_URL, session=self._session("traces"), **self._measured)
-        records = make(OTLPLogExporter, endpoint=_URL, session=self._session("logs"), **self._measured)
+        given: dict[str, Any] = {"endpoint": _URL, **self.exporting, **self._measured}
+        spans = make(OTLPSpanExporter, session=self._session("traces"), **given)
+        records = make(OTLPLogExporter, session=self._session("logs"), **given)
         kinds: tuple[Any, Any] = (SimpleSpanProcessor, SimpleLogRecordProcessor)
         more = self._measured
         if name == "batch":
@@ -185,10 +195,9 @@ class KeptTelemetry:
         if self.queue_size:
             self._export_locks += [each._batch_processor._export_lock for each in made]
 
-    def flush(self) -> None:
-        """Export everything that is due."""
-        for each in (self.tracers, self.loggers, self.meters):
-            each.force_flush()
+    def flush(self) -> tuple[Any, ...]:
+        """Export everything that is due; return whether each provider has done so."""
+        return tuple([each.force_flush() for each in (self.tracers, self.loggers, self.meters)])
 
     def seen(self, *, is_exact: bool) -> list[Any]:
         """Everything that was exported, after the rest is exported, as plain values; shuts the providers down."""
@@ -202,17 +211,19 @@ class KeptTelemetry:
         reading = RequestReading(self._began, time.time_ns(), is_exact)
         # Several threads may export.
         bodies = sorted(self._bodies, key=lambda each: each[0])
-        found: list[Any] = [*failed, *((signal, _read(signal, body, reading)) for signal, body in bodies)]
+        found: list[Any] = [*failed, *((each[0], _read(*each, reading)) for each in bodies)]
         found += [("span in memory", _readable(span)) for span in self._spans.get_finished_spans()]
         found += [("log in memory", _readable(record)) for record in self._records.get_finished_logs()]
         return found
 
 
-def _read(signal: str, body: bytes, reading: RequestReading) -> Any:
+def _read(signal: str, body: bytes, headers: dict[str, str], reading: RequestReading) -> Any:
+    told = sorted((name, text) for name, text in headers.items() if name.lower() not in _OF_THE_SIZE)
     try:
-        return plain(_MESSAGES[signal].FromString(body), reading)
+        unpack = _ENCODINGS.get(headers.get("Content-Encoding", ""), bytes)
+        return told, plain(_MESSAGES[signal].FromString(unpack(body)), reading)
     except Exception:  # protobuf has no types, and its errors no others
-        return "no message"
+        return told, "no message"
 
 
 def _readable(exported: Any) -> Any:

@@ -27,7 +27,9 @@ from otel_fastpath.compiled.helpers import (
     with_value,
 )
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.trace.stock_sources import RUNTIME, sources
 
 if TYPE_CHECKING:
     from contextvars import ContextVar, Token
@@ -44,31 +46,39 @@ _variable: ContextVar[Context] = _context_api._RUNTIME_CONTEXT._current_context 
 _RESTORING = "restoring the context"
 
 
+def _as_known(owner: Any, name: str) -> object:
+    """A function of stock's that is not called; one that nothing is identical to if its source is not known."""
+    place = f"{owner.__name__}:{name}"
+    if owner is ContextVarsRuntimeContext:
+        place = f"{RUNTIME}.{name}"
+    return as_defined(owner, name) if are_known(sources(place)) else object()
+
+
 def _method(name: str) -> tuple[tuple[object, str, object], ...]:
     """The facts about a method of the runtime context: nobody replaced it in its class, nor in the one instance."""
-    return (ContextVarsRuntimeContext, name, as_defined(ContextVarsRuntimeContext, name)), (_runtime, name, ABSENT)
+    return (ContextVarsRuntimeContext, name, _as_known(ContextVarsRuntimeContext, name)), (_runtime, name, ABSENT)
 
 
 # What is skipped: other code may replace it.
 _READING = (
     (_context_api, "_RUNTIME_CONTEXT", _runtime),
-    (_context_api, "get_current", as_defined(_context_api, "get_current")),
-    (ContextVarsRuntimeContext, "get_current", as_defined(ContextVarsRuntimeContext, "get_current")),
+    (_context_api, "get_current", _as_known(_context_api, "get_current")),
+    (ContextVarsRuntimeContext, "get_current", _as_known(ContextVarsRuntimeContext, "get_current")),
 )
 _ATTACHING = (
     *_READING,
     *_method("attach"),
-    *((_context_api, name, as_defined(_context_api, name)) for name in ("attach", "set_value")),
+    *((_context_api, name, _as_known(_context_api, name)) for name in ("attach", "set_value")),
 )
-_DETACHING = (*_method("detach"), (_context_api, "detach", as_defined(_context_api, "detach")))
+_DETACHING = (*_method("detach"), (_context_api, "detach", _as_known(_context_api, "detach")))
 _reading = Facts(_READING)
 # While these hold, the API's value of a key is that in the context that `_variable` has.
-READING_VALUE = [*_READING, (_context_api, "get_value", as_defined(_context_api, "get_value"))]
+READING_VALUE = [*_READING, (_context_api, "get_value", _as_known(_context_api, "get_value"))]
 # While these hold, the current span is `current_value(_variable, _SPAN_KEY)`.
 READING_SPAN = [
     *_READING,
-    (_trace_api, "get_current_span", as_defined(_propagation, "get_current_span")),
-    (_propagation, "get_value", as_defined(_context_api, "get_value")),
+    (_trace_api, "get_current_span", _as_known(_propagation, "get_current_span")),
+    (_propagation, "get_value", _as_known(_context_api, "get_value")),
 ]
 # What the API's own functions rest on, each for itself.
 GETTING_CURRENT = [*_READING, (_runtime, "get_current", ABSENT)]

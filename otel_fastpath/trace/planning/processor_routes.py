@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceId
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import stock
 from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.trace.planning.read_values import READ_AT_END, READ_AT_START
 from otel_fastpath.trace.stock_sources import KNOWN
 
 if TYPE_CHECKING:
@@ -77,6 +78,12 @@ def _kept(processor: Any, names: Sequence[str]) -> list[Fact]:
 def _defined(owner: Any, name: str) -> Fact:
     """The method or function as stock defined it, which is not called as long as it is in place."""
     return owner, name, stock.as_defined(stock.definer(owner, name), name)
+
+
+def _known(owner: Any, name: str) -> Fact:
+    """The same; it never holds if the source of the method is not known."""
+    fact = _defined(owner, name)
+    return fact if stock.is_written(owner, name, KNOWN) else (owner, name, object())
 
 
 def _is_ordinary(processor: Any, name: str) -> bool:
@@ -162,8 +169,8 @@ class Router:
         self._core = core
         self.routes = core.store(_ROUTES)
         # Some are not in each release.
-        self.starting = core.facts([_defined(*place) for place in _STARTING if hasattr(*place)])
-        self.ending = core.facts([_defined(*place) for place in _ENDING])
+        self.starting = core.facts([*(_defined(*place) for place in _STARTING if hasattr(*place)), *READ_AT_START])
+        self.ending = core.facts([*(_known(*place) for place in _ENDING), *READ_AT_END])
 
     def routes_of(self, root: Any) -> tuple[Route, ...]:
         """The way of most spans through the processors; if there is another for server and consumer spans, that, too.

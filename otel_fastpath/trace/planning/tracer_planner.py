@@ -18,9 +18,10 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace.span import TraceFlags
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
-from otel_fastpath.patching import faults
+from otel_fastpath.patching import faults, stock
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.trace.planning.processor_routes import Route, Router, SpanCore, is_stock
+from otel_fastpath.trace.planning.read_values import READ_AT_START
 from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
 
 if TYPE_CHECKING:
@@ -201,7 +202,8 @@ class TracerPlanner:
             plan.on_start = ()
         plan.held_ending, plan.is_stale = is_true(route.ending), False
         facts = plan_sampling(plan, plan.sampler)
-        plan.sampling = self._core.facts(facts)
+        plan.sampling = self._core.facts([*facts, *READ_AT_START])
+        facts += stock.watched(RandomIdGenerator, *_GENERATES) if plan.random_ids else ()
         plan.starting = self._core.facts([*plan.starting.items, *facts])
 
     def _basic(self, tracer: Any) -> Any:

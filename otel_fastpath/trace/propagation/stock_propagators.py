@@ -10,6 +10,7 @@ from urllib.parse import quote_plus, unquote_plus
 from opentelemetry import trace
 from opentelemetry.baggage import _BAGGAGE_KEY
 from opentelemetry.trace.propagation import _SPAN_KEY
+from opentelemetry.trace.span import SpanContext, TraceFlags, TraceState
 
 from otel_fastpath.patching.sources.guard import (
     MAY_BE_MISSING,
@@ -19,11 +20,13 @@ from otel_fastpath.patching.sources.guard import (
     owner_of,
     resolve,
 )
-from otel_fastpath.patching.stock import Stock
+from otel_fastpath.patching.stock import Stock, watched
 from otel_fastpath.trace.stock_sources import KNOWN, sources, sources_if_any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from otel_fastpath.compiled.facts import WatchedFact
 
 _API: Final = "opentelemetry"
 # What stock's regular expressions are in each release that is supported.
@@ -73,12 +76,19 @@ class StockPropagator(Stock):
     Args:
         functions: What it calls, with the fingerprints.
         values: What it reads, by the place where it does.
+        read: The properties that it reads.
     """
 
-    def __init__(self, functions: Mapping[str, frozenset[str]], values: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        functions: Mapping[str, frozenset[str]],
+        values: Mapping[str, Any] | None = None,
+        read: Sequence[WatchedFact] = (),
+    ) -> None:
         super().__init__(None, KNOWN, functions)
         self.functions = functions
         self.values = values or {}
+        self._read = read
 
     def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
         """Every function and value as it is now, and why they may not be replaced."""
@@ -95,7 +105,10 @@ class StockPropagator(Stock):
         for (_, _, value), (place, expected) in zip(found[len(places) :], self.values.items(), strict=True):
             if value != expected:
                 error = error or ReplacedError(f"{place} is replaced already")
-        return found, error
+        for kind, name, value in self._read:
+            if getattr(kind, name) is not value:
+                error = error or ReplacedError(f"{kind!r}: {name} is replaced already")
+        return [*found, *self._read], error
 
 
 def _exists(place: str) -> bool:
@@ -113,10 +126,16 @@ SETTING_SPANS: Final = (
     | sources_in(SPANS, SETTING_SPAN)
     | sources_in(f"{SPANS}.propagation", f"{_CONTEXT}:set_value")
 )
+# The properties of a span's context that stock reads, and the fast paths do not.
+READ_OF_CONTEXTS: Final = (
+    *watched(SpanContext, "is_valid", "span_id", "trace_flags", "trace_id", "trace_state"),
+    *watched(TraceFlags, "random_trace_id", "sampled"),
+    *watched(TraceState, "__len__"),
+)
 READING_ENTRIES: Final = sources(f"{_BAGGAGE}:_get_baggage_value") | sources_in(_BAGGAGE, f"{_CONTEXT}:get_value")
 EXTRACTING: Final = StockPropagator(sources(GETTING) | SETTING_SPANS, trace_in(_W3C))
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | READING_SPANS | sources_in(_W3C, *WRITING_IDS), trace_in(_W3C)
+    sources(SETTING, OWN_CONTEXT) | READING_SPANS | sources_in(_W3C, *WRITING_IDS), trace_in(_W3C), READ_OF_CONTEXTS
 )
 READING_BAGGAGE: Final = (
     f"{_HEADERS}:_extract_first_element",
@@ -174,4 +193,5 @@ INJECTING_BOTH: Final = StockPropagator(
         **sources_in(_HEADERS, WRITING_BAGGAGE[0]),
     },
     {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **trace_in(_W3C), **USING_BAGGAGE},
+    READ_OF_CONTEXTS,
 )

@@ -7,16 +7,33 @@ each, and the first one stored is used, see `first` and `recorded.publish_attrib
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import Event
 
+from otel_fastpath.compiled.facts import Facts, is_true
 from otel_fastpath.lazy import DROPPED, UNMADE, Lazy
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.sources.guard import are_known
+from otel_fastpath.patching.stock import UNKNOWN, watched
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_READING: Final = ("__getitem__", "__iter__", "__len__")
+_reading: Final = Facts(
+    watched(BoundedAttributes, *_READING)
+    if are_known(sources(*(f"opentelemetry.attributes:BoundedAttributes.{name}" for name in _READING)))
+    else UNKNOWN
+)
+
+
+def is_container_known() -> bool:
+    """Whether nobody has changed how stock's container is read: what is stored may be shown without it."""
+    return is_true(_reading)
 
 
 def first(holder: Any, name: str, made: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import ReadableSpan
 
 from otel_fastpath.compiled.facts import Facts
@@ -12,15 +13,16 @@ from otel_fastpath.compiled.helpers import copied, get_item, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import DROPPED, Lazy
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.sources.guard import are_known
+from otel_fastpath.patching.stock import UNKNOWN, as_defined, watched
 from otel_fastpath.trace.spans.identity import Identity
+from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from opentelemetry.attributes import BoundedAttributes
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import Event, SpanLimits
     from opentelemetry.sdk.util import BoundedList
@@ -32,7 +34,16 @@ if TYPE_CHECKING:
 
 
 _stock_attributes: Callable[[object], object] = ReadableSpan.attributes.fget  # type: ignore[attr-defined]  # a property
-_showing = Facts([(ReadableSpan, "attributes", as_defined(ReadableSpan, "attributes"))])
+# In the place of the container around what is shown.
+_CONTAINER = ("__getitem__", "__iter__", "__len__")
+_showing = Facts(
+    [
+        (ReadableSpan, "attributes", as_defined(ReadableSpan, "attributes")),
+        *watched(BoundedAttributes, *_CONTAINER),
+    ]
+    if are_known(sources(*(f"opentelemetry.attributes:BoundedAttributes.{name}" for name in _CONTAINER)))
+    else UNKNOWN
+)
 
 
 class EventState:

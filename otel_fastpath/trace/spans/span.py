@@ -31,6 +31,7 @@ from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.interpreter import FREE_THREADED
 from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, frozen, made
 from otel_fastpath.trace.spans.identity import Identity
 from otel_fastpath.trace.spans.recorded import SpanState
@@ -265,7 +266,7 @@ def bind_get_span_context(original: Callable[..., SpanContext]) -> Callable[...,
         return original(self)
 
     replacement = patching(original, get_span_context, switch)
-    _context_facts.renew([(_StockSpan, "get_span_context", replacement)])
+    _context_facts.renew([(_StockSpan, "get_span_context", replacement), *READ_OF_CONTEXTS])
     return replacement
 
 

@@ -21,7 +21,7 @@ from otel_fastpath.lazy import is_being_made
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined, is_defined_in
 from otel_fastpath.patching.swap import seen_through
-from otel_fastpath.trace.spans.containers import LiveAttributes, bounded_around, first, make_stored
+from otel_fastpath.trace.spans import containers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,30 +142,29 @@ class ReadableSpanMethods:
         if attributes:
             bounded = BoundedAttributes(maximum, attributes, immutable=False, max_value_len=longest)
         else:
-            store = make_stored(self)
-            bounded = bounded_around(maximum, store, longest, immutable=False)
+            store = containers.make_stored(self)
+            bounded = containers.bounded_around(maximum, store, longest, immutable=False)
             if store is not self.attribute_store and is_being_made():
                 # Only for this caller; the span gets its container once the value is made.
                 return bounded
         bounded = self.publish_attributes(bounded, bool(attributes))
         if not attributes:
             # Until now, other threads may have set lazy ones.
-            make_stored(self)
+            containers.make_stored(self)
         bounded._immutable = _FREEZES and self._end_time is not None
         return bounded
 
     def shown_attributes(self) -> Any:
         """A read-only view of the attributes, for `recorded.attributes_of`."""
         current = vars(ReadableSpan)["attributes"]
-        if current is not _attributes_of_stock:
+        if current is not _attributes_of_stock or not containers.is_container_known():
             return current.__get__(self, type(self))
         self.share_containers()
         try:
-            if self.bounded_attributes is not None:
+            if self.bounded_attributes is not None or not self.attribute_store:
                 return MappingProxyType(self.bounded_attributes or {})
-            if not self.attribute_store:
-                return MappingProxyType({})
-            return MappingProxyType(LiveAttributes(self) if self._end_time is None else make_stored(self))
+            made = containers.LiveAttributes(self) if self._end_time is None else containers.make_stored(self)
+            return MappingProxyType(made)
         except Exception as error:
             faults.absorb("Span.attributes", error)
         return _stock_attributes(self)
@@ -181,7 +180,7 @@ class ReadableSpanMethods:
             if self.bounded_events is None:
                 store = self.copied_events()
                 bounded = BoundedList.from_seq(_limits_of(self).max_events, store)
-                self.bounded_events = kept = first(self, "events", bounded)
+                self.bounded_events = kept = containers.first(self, "events", bounded)
                 late = self.copied_events()
                 if kept is bounded and len(late) > len(store):
                     # Events that other threads added meanwhile.
@@ -216,7 +215,7 @@ class ReadableSpanMethods:
     def _links(self) -> Any:
         try:
             if self.bounded_links is None:
-                self.bounded_links = first(self, "links", BoundedList(_limits_of(self).max_links))
+                self.bounded_links = containers.first(self, "links", BoundedList(_limits_of(self).max_links))
         except Exception as error:
             faults.absorb("Span.links", error)
             self.bounded_links = BoundedList(_limits_of(self).max_links)
@@ -250,7 +249,7 @@ def _get_lock(span: Any) -> Any:
     try:
         if span.lock is None:
             # Reentrant: stock logs and cleans values while holding it, and that code may use this span again.
-            span.lock = first(span, "lock", threading.RLock())
+            span.lock = containers.first(span, "lock", threading.RLock())
     except Exception as error:
         faults.absorb_any("Span", error)
         span.lock = threading.RLock()

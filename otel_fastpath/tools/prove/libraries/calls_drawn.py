@@ -7,7 +7,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from otel_fastpath.tools.prove.libraries.modes import around, hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import around, hooks, in_mode, instrumented, providers
 
 if TYPE_CHECKING:
     import random
@@ -43,6 +43,10 @@ class _AnsweringHandler(BaseHTTPRequestHandler):
             self.wfile.write(b"ok")
 
     do_POST = do_ODD = do_GET  # noqa: N815  # the names are the base's
+
+    def date_time_string(self, *_args: Any) -> str:
+        """The same in each run."""
+        return "Sat, 28 Nov 2026 00:00:00 GMT"
 
     def log_message(self, *_args: Any) -> None:
         """Log nothing."""
@@ -103,16 +107,14 @@ def call_servers(
     # It is no part of what is seen.
     url_served()
     telemetry = run.telemetry()
-    with in_mode(run):
-        instrumentor.instrument(**providers(telemetry), **(hooks(run, names) | options))
-        try:
-            for _ in run.halves():
-                for _ in range(_CALLS):
-                    run.attempt(_make, run, telemetry, ask, is_difficult=is_difficult)
-                for each in also:
-                    run.attempt(each)
-        finally:
-            instrumentor.uninstrument()
+    make = functools.partial(_make, run, telemetry, ask, is_difficult=is_difficult)
+    given = providers(telemetry) | hooks(run, names) | options
+    with in_mode(run), instrumented(run, telemetry, instrumentor, make, **given):
+        for _ in run.halves():
+            for _ in range(_CALLS):
+                run.attempt(make)
+            for each in also:
+                run.attempt(each)
 
 
 def _make(run: ProgramRun, telemetry: KeptTelemetry, ask: Callable[[DrawnCall], Any], *, is_difficult: bool) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from opentelemetry import context, trace
 from opentelemetry.instrumentation import dbapi
 
-from otel_fastpath.tools.prove.libraries.modes import around, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import around, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.queries_drawn import query
 from otel_fastpath.tools.prove.releases import make
 
@@ -168,10 +168,11 @@ def _tagged(draw: random.Random) -> Iterator[None]:
 def run_dbapi(run: ProgramRun) -> None:
     """Queries through a driver that this package does not know."""
     telemetry = run.telemetry()
-    with in_mode(run):
+    with in_mode(run), setting_up(telemetry):
         connection = _instrumented(run, telemetry, _DRIVERS[run.seed % len(_DRIVERS)]).connect()
         # Its version is that of a package, which may not be installed.
         run.attempt(_instrumented(run, telemetry, _NamedDriver("MySQLdb")).connect)
+    with in_mode(run):
         cursor = connection.cursor()
         # With the comment that was added; the ids in it are the seed's.
         connection.listen(run.outcomes.append)

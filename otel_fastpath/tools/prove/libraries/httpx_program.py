@@ -36,7 +36,7 @@ _HEADERS: Final[tuple[Any, ...]] = (
     [(b"X-User", b"Zo\xeb"), (b"x-user", b"bob")],
     httpx.Headers({"x-user": "ann, bob"}),
 )
-_STATUSES: Final = (200, 404, 503, 200.0)
+_STATUSES: Final = (200, 404, 503, 200.0, 0, -1)
 _CALLS: Final = 6
 
 

@@ -12,6 +12,7 @@ from unittest import mock
 from opentelemetry import trace
 from opentelemetry.instrumentation import logging as instrumentation
 
+from otel_fastpath.tools.prove.libraries.modes import setting_up
 from otel_fastpath.tools.prove.values_drawn import TEXTS, attributes
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _correlate(draw: random.Random) -> tuple[Any, ...]:
 def _instrument(run: ProgramRun, telemetry: KeptTelemetry) -> Any:
     _, arguments = _MODES[run.seed % len(_MODES)]
     made = instrumentation.LoggingInstrumentor()
-    with mock.patch.object(instrumentation, "get_logger_provider", return_value=telemetry.loggers):
+    given = mock.patch.object(instrumentation, "get_logger_provider", return_value=telemetry.loggers)
+    with setting_up(telemetry), given:
         made.instrument(
             tracer_provider=trace.NoOpTracerProvider() if run.seed % 5 == 0 else telemetry.tracers,
             log_hook=(None, _hook, _failing_hook)[run.seed % 3],
@@ -98,6 +100,8 @@ def run_logging(run: ProgramRun) -> None:
                 run.attempt(telemetry.flush)
         finally:
             made.uninstrument()
+        run.attempt(_log, logger, run.draw)
+        run.attempt(_correlate, run.draw)
 
 
 PROGRAM: Final = run_logging

@@ -10,21 +10,24 @@ from unittest import mock
 from opentelemetry.instrumentation import _semconv, utils
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from otel_fastpath.tools.prove.program import ProgramRun
     from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
 
 _OPT_IN: Final = "OTEL_SEMCONV_STABILITY_OPT_IN"
-_HEADERS: Final = {
-    f"OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_{side}_{message}": "x-.*,host,content-length"
+_CAPTURED: Final = [
+    f"OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_{side}_{message}"
     for side in ("SERVER", "CLIENT")
     for message in ("REQUEST", "RESPONSE")
-} | {"OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SANITIZE_FIELDS": "x-secret"}
+]
+_HEADERS: Final = {**dict.fromkeys(_CAPTURED, "x-.*,host,content-length")} | {
+    "OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SANITIZE_FIELDS": "x-secret"
+}
 _MODES: Final[tuple[dict[str, str], ...]] = (
     {},
     {_OPT_IN: "http/dup,database/dup"},
-    {_OPT_IN: "http,database", **_HEADERS},
+    {_OPT_IN: "http,database", **_HEADERS, **dict.fromkeys(_CAPTURED, ".*")},
     {"OTEL_PYTHON_EXCLUDED_URLS": "items/9,health"},
     {_OPT_IN: "http,database", "OTEL_PYTHON_INSTRUMENTATION_HTTP_CAPTURE_ALL_METHODS": "true"},
     _HEADERS,
@@ -47,6 +50,37 @@ def providers(telemetry: KeptTelemetry, *signals: str) -> dict[str, Any]:
     """The arguments of an instrumentor for these signals, or for all."""
     every = {"tracer": telemetry.tracers, "meter": telemetry.meters, "logger": telemetry.loggers}
     return {f"{signal}_provider": every[signal] for signal in signals or every}
+
+
+@contextmanager
+def setting_up(telemetry: KeptTelemetry) -> Iterator[None]:
+    """In a span, as an application may be when it sets instrumentations up."""
+    with telemetry.tracers.get_tracer("application").start_as_current_span("setting up"):
+        yield
+
+
+@contextmanager
+def instrumented(
+    run: ProgramRun, telemetry: KeptTelemetry, instrumentor: Any, *again: Callable[[], Any], **given: Any
+) -> Iterator[None]:
+    """While a library is instrumented. These steps are taken afterwards: they leave no telemetry.
+
+    Args:
+        run: The run.
+        telemetry: Its telemetry.
+        instrumentor: Stock's.
+        again: The steps.
+        given: Arguments for the instrumentor.
+    """
+    with setting_up(telemetry):
+        instrumentor.instrument(**given)
+    try:
+        yield
+    finally:
+        with setting_up(telemetry):
+            instrumentor.uninstrument()
+    for each in again:
+        run.attempt(each)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.tools.prove.libraries.modes import in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import in_mode, instrumented, providers
 
 if TYPE_CHECKING:
     import random
@@ -51,9 +51,10 @@ def query_instrumented(
         connect: Returns what makes a query.
         options: Further arguments for the instrumentor.
     """
-    with in_mode(run):
-        instrumentor.instrument(**providers(run.telemetry()), **options)
-        try:
-            query(run, connect())
-        finally:
-            instrumentor.uninstrument()
+
+    def connect_again() -> Any:
+        return connect()(*_STATEMENTS[0])
+
+    telemetry = run.telemetry()
+    with in_mode(run), instrumented(run, telemetry, instrumentor, connect_again, **providers(telemetry), **options):
+        query(run, connect())

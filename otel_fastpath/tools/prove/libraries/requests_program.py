@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _AGENTS: Final = (b"alwayson", bytearray(b"bytes"), memoryview(b"googlebot"), 5)
 _NESTED: Final = "x-nested"
-_STATUSES: Final = (200, 99, "odd", 600)
+_STATUSES: Final = (200, 99, "odd", 600, 0, -1)
 
 
 class _OddAdapter(BaseAdapter):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from opentelemetry.instrumentation.structlog import StructlogInstrumentor
 
+from otel_fastpath.tools.prove.libraries.modes import instrumented
 from otel_fastpath.tools.prove.values_drawn import TEXTS, attributes, fail, maybe
 
 if TYPE_CHECKING:
@@ -24,6 +26,16 @@ def _log(log: Any, draw: random.Random) -> None:
     getattr(log, draw.choice(_LEVELS))(
         draw.choice(TEXTS), **{k.replace(".", "_"): v for k, v in attributes(draw).items()}
     )
+
+
+def _keep(run: ProgramRun, _logger: Any, _name: str, event: Any) -> Any:
+    """The last processor: what it is given is what the others have returned."""
+    run.outcomes.append(tuple(sorted(event)))
+    raise structlog.DropEvent
+
+
+def _log_anew(draw: random.Random) -> None:
+    _log(structlog.get_logger("another"), draw)
 
 
 def _log_exception(log: Any, draw: random.Random) -> None:
@@ -55,23 +67,24 @@ def run_structlog(run: ProgramRun) -> None:
         logger_factory=structlog.stdlib.LoggerFactory() if run.seed % 2 else None,
         processors=[
             *([structlog.processors.add_log_level] if run.seed % 3 else []),
-            lambda *_: (_ for _ in ()).throw(structlog.DropEvent),
+            functools.partial(_keep, run),
         ],
     )
     events = StructlogInstrumentor()
-    events.instrument(logger_provider=telemetry.loggers)
-    log, tracer = structlog.get_logger("program"), telemetry.tracers.get_tracer("program")
+    tracer = telemetry.tracers.get_tracer("program")
+    again = functools.partial(_log_anew, run.draw)
     try:
-        for draw in run.halves():
-            for _ in range(_EVENTS):
-                run.attempt(_log, log, draw)
-                run.attempt(_log_exception, log, draw)
-                run.attempt(_log_oddly, log, draw)
-            with tracer.start_as_current_span("logging"):
-                run.attempt(_log, log, draw)
-            run.attempt(telemetry.flush)
+        with instrumented(run, telemetry, events, again, logger_provider=telemetry.loggers):
+            log = structlog.get_logger("program")
+            for draw in run.halves():
+                for _ in range(_EVENTS):
+                    run.attempt(_log, log, draw)
+                    run.attempt(_log_exception, log, draw)
+                    run.attempt(_log_oddly, log, draw)
+                with tracer.start_as_current_span("logging"):
+                    run.attempt(_log, log, draw)
+                run.attempt(telemetry.flush)
     finally:
-        events.uninstrument()
         structlog.reset_defaults()
 
 

@@ -11,8 +11,14 @@ from aiohttp import web
 from opentelemetry import metrics
 from opentelemetry.instrumentation import aiohttp_server
 
-from otel_fastpath.tools.prove.libraries.modes import in_mode
-from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import PATHS, Request, serve, status_of
+from otel_fastpath.tools.prove.libraries.modes import in_mode, setting_up
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
+    ALWAYS_SERVED,
+    PATHS,
+    Request,
+    serve,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun
@@ -58,6 +64,14 @@ async def _ask(url: str, request: Request) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
+async def _ask_once() -> tuple[int, str]:
+    runner, url = await _started()
+    try:
+        return await _ask(url, ALWAYS_SERVED)
+    finally:
+        await runner.cleanup()
+
+
 def run_aiohttp_web(run: ProgramRun) -> None:
     """An application that is made while aiohttp.web is instrumented."""
     telemetry = run.telemetry()
@@ -68,7 +82,7 @@ def run_aiohttp_web(run: ProgramRun) -> None:
     kept = {name: getattr(aiohttp_server, name, None) for name in names}
     with mock.patch.object(metrics, "get_meter", lambda name, *_args, **_more: telemetry.meters.get_meter(name)):
         vars(aiohttp_server).update(dict.fromkeys(names))
-        with in_mode(run):
+        with in_mode(run), setting_up(telemetry):
             instrumentor.instrument(tracer_provider=telemetry.tracers)
             runner, url = loop.run_until_complete(_started())
         try:
@@ -81,6 +95,7 @@ def run_aiohttp_web(run: ProgramRun) -> None:
             loop.close()
             instrumentor.uninstrument()
             vars(aiohttp_server).update(kept)
+        run.attempt(asyncio.run, _ask_once())
 
 
 PROGRAM: Final = run_aiohttp_web

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.util.http import ExcludeList
 
-from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
     ODD_HOSTS,
     PATHS,
@@ -108,8 +108,9 @@ def run_asgi(run: ProgramRun) -> None:
             exclude_spans=_LESS_SPANS[run.seed % len(_LESS_SPANS)],
         )
 
-    with in_mode(run):
+    with in_mode(run), setting_up(telemetry):
         app = make()
+    with in_mode(run):
         run.attempt(in_websocket, app, "/items/3")
     serve(
         run,

@@ -16,9 +16,15 @@ from django.urls import path, resolve
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.django.middleware.otel_middleware import _DjangoMiddleware
 
-from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import call_asgi
-from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import PATHS, call_wsgi, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
+    ALWAYS_SERVED,
+    PATHS,
+    call_wsgi,
+    serve,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun
@@ -78,7 +84,7 @@ def run_django(run: ProgramRun) -> None:
     read: Any = {"_traced_request_attrs": _RECORDED[: run.seed % 3], "_excluded_urls": _DjangoMiddleware._excluded_urls}
     urls, before = _URLS[run.seed % 2], [f"{__name__}.find_route"]
     with override_settings(ROOT_URLCONF=urls, MIDDLEWARE=before), mock.patch.multiple(_DjangoMiddleware, **read):
-        with in_mode(run):
+        with in_mode(run), setting_up(telemetry):
             given = providers(telemetry) | hooks(run, ("request_hook", "response_hook"), may_fail=True) | excluded(run)
             instrumentor.instrument(**given, middleware_position=run.seed % 2)
         try:
@@ -87,7 +93,9 @@ def run_django(run: ProgramRun) -> None:
             call: Any = call_asgi if is_async else call_wsgi
             serve(run, telemetry, lambda request: call(app, request), _PATHS)
         finally:
-            instrumentor.uninstrument()
+            with setting_up(telemetry):
+                instrumentor.uninstrument()
+        run.attempt(lambda: call(_in_peace(ASGIHandler()) if is_async else WSGIHandler(), ALWAYS_SERVED))
 
 
 PROGRAM: Final = run_django

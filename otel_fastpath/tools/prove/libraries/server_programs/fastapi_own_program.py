@@ -9,7 +9,7 @@ from fastapi import BackgroundTasks, Depends, FastAPI, HTTPException, WebSocket
 from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 from opentelemetry.trace import NoOpTracerProvider
 
-from otel_fastpath.tools.prove.libraries.modes import in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import call_asgi, in_websocket
 from otel_fastpath.tools.prove.libraries.server_programs.fastapi_program import INCLUDED, add_operations
 from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
@@ -121,7 +121,7 @@ def _call(app: Any, request: Request) -> tuple[Any, ...]:
 def run_fastapi_own(run: ProgramRun) -> None:
     """An application with the providers of this run; one is instrumented a second time."""
     telemetry = run.telemetry()
-    with in_mode(run):
+    with in_mode(run), setting_up(telemetry):
         given: Any = providers(telemetry) | _SETTINGS[run.seed % len(_SETTINGS)]
         app = FastAPI(openapi_url=None, telemetry=given)
     add_operations(app)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi import APIRouter, FastAPI
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
-from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import HOOKS, call_asgi
-from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import ALONE, PATHS, serve
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import ALONE, ALWAYS_SERVED, PATHS, serve
 from otel_fastpath.tools.prove.libraries.server_programs.starlette_program import HOSTS, add_routes, answer
 
 if TYPE_CHECKING:
@@ -41,12 +41,15 @@ def run_fastapi(run: ProgramRun) -> None:
         (add_operations if run.seed % 2 else add_routes)(app)
         app.add_api_route(_UNPARSED, lambda: "odd")
         given = providers(telemetry, "tracer", "meter")
-        FastAPIInstrumentor.instrument_app(app, **given, **hooks(run, HOOKS, may_fail=True), **excluded(run))
+        with setting_up(telemetry):
+            FastAPIInstrumentor.instrument_app(app, **given, **hooks(run, HOOKS, may_fail=True), **excluded(run))
         return app
 
     with in_mode(run):
         app = make()
     serve(run, telemetry, lambda request: call_asgi(make() if request.path in ALONE else app, request), _PATHS, HOSTS)
+    FastAPIInstrumentor.uninstrument_app(app)
+    run.attempt(call_asgi, app, ALWAYS_SERVED)
 
 
 PROGRAM: Final = run_fastapi

@@ -11,8 +11,9 @@ from opentelemetry.instrumentation.flask import FlaskInstrumentor
 from opentelemetry.sdk.trace import SpanProcessor
 from opentelemetry.trace import SpanKind
 
-from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import excluded, hooks, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
+    ALWAYS_SERVED,
     PATHS,
     call_wsgi,
     serve,
@@ -84,10 +85,12 @@ def run_flask(run: ProgramRun) -> None:
     for rule in ("/items/<number>", "/status/<code>", "/health", "/boom", *_ODD):
         app.add_url_rule(rule, rule, _view, methods=["GET", "POST"])
     given = providers(telemetry, "tracer", "meter") | _COMMENTS[run.seed % len(_COMMENTS)]
-    with in_mode(run):
+    with in_mode(run), setting_up(telemetry):
         instrumentor.instrument_app(app, **given, **hooks(run, ("request_hook", "response_hook")), **excluded(run))
     # Stock leaves the context of a client if the end of a span fails: docs/differences.md.
     serve(run, telemetry, lambda request: contextvars.copy_context().run(call_wsgi, app, request), _PATHS)
+    instrumentor.uninstrument_app(app)
+    run.attempt(contextvars.copy_context().run, call_wsgi, app, ALWAYS_SERVED)
 
 
 PROGRAM: Final = run_flask

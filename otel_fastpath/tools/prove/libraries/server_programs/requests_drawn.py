@@ -71,6 +71,10 @@ class Request(NamedTuple):
     has_client: bool
 
 
+# For applications that are not instrumented any more.
+ALWAYS_SERVED: Final = Request("GET", "/items/3", "a=1", (("host", "shop"),), "http", "1.1", has_client=True)
+
+
 def draw_request(draw: random.Random, paths: tuple[str, ...], hosts: tuple[str, ...]) -> Request:
     """A request for one of these paths, to one of these hosts."""
     headers = [("host", draw.choice(hosts))] if draw.randrange(_ROUND) else []

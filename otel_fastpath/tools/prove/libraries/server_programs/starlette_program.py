@@ -9,9 +9,16 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Host, Mount, Route, WebSocketRoute
 
-from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.asgi_program import HOOKS, call_asgi, in_websocket
-from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import ALONE, ODD_HOSTS, PATHS, serve, status_of
+from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
+    ALONE,
+    ALWAYS_SERVED,
+    ODD_HOSTS,
+    PATHS,
+    serve,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from otel_fastpath.tools.prove.program import ProgramRun
@@ -48,13 +55,16 @@ def run_starlette(run: ProgramRun) -> None:
         app = Starlette()
         add_routes(app)
         given = providers(telemetry, "tracer", "meter")
-        StarletteInstrumentor.instrument_app(app, **given, **hooks(run, HOOKS, may_fail=True))
+        with setting_up(telemetry):
+            StarletteInstrumentor.instrument_app(app, **given, **hooks(run, HOOKS, may_fail=True))
         return app
 
     with in_mode(run):
         app = make()
         run.attempt(in_websocket, app, "/talk")
     serve(run, telemetry, lambda request: call_asgi(make() if request.path in ALONE else app, request), _PATHS, HOSTS)
+    StarletteInstrumentor.uninstrument_app(app)
+    run.attempt(call_asgi, app, ALWAYS_SERVED)
 
 
 PROGRAM: Final = run_starlette

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.instrumentation.wsgi import OpenTelemetryMiddleware
 
-from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers
+from otel_fastpath.tools.prove.libraries.modes import hooks, in_mode, providers, setting_up
 from otel_fastpath.tools.prove.libraries.server_programs.requests_drawn import (
     ODD_HOSTS,
     PATHS,
@@ -49,7 +49,7 @@ def run_wsgi(run: ProgramRun) -> None:
     """A middleware around an application."""
     telemetry = run.telemetry()
     given = providers(telemetry, "tracer", "meter")
-    with in_mode(run):
+    with in_mode(run), setting_up(telemetry):
         app = OpenTelemetryMiddleware(_serve, **hooks(run, ("request_hook", "response_hook")), **given)
 
     def ask(request: Request) -> tuple[Any, ...]:
