@@ -1,20 +1,18 @@
-"""Which of stock's aggregations, filters and reservoirs this package knows, and what stock finds aggregations by.
+"""Which of stock's aggregations, filters and reservoirs this package knows.
 
 The patches of metrics do not rest on them: if the source of one changes, only that one is left to stock's code.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-from opentelemetry.sdk.metrics._internal import _view_instrument_match as _matches
+from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.sources.guard import SkipError, check_sources
 from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 _MODULE: Final = "opentelemetry.sdk.metrics._internal"
 # What finds the aggregations of a measurement. If one of them is not known, all measurements are given to the consumer.
@@ -51,18 +49,3 @@ def _reason(places: tuple[str, ...]) -> str:
     except SkipError as skip:
         return str(skip)
     return ""
-
-
-def stored_under() -> Callable[[dict[str, Any]], Any]:
-    """The function that makes the key of stock's dict of aggregations from clean attributes."""
-    hashed = getattr(_matches, "_hash_attributes", None)
-    if hashed is None:
-        # Until 1.44.
-        return lambda attributes: frozenset(attributes.items())
-
-    def short(attributes: dict[str, Any]) -> Any:
-        items = sorted(attributes.items()) if len(attributes) > 1 else attributes.items()
-        return "mapping", tuple([(key, (type(value).__name__, value)) for key, value in items])
-
-    probe = {"b": "x", "a": 1, "d": True, "c": 1.5}
-    return short if short(probe) == hashed(probe) and short({}) == hashed({}) else hashed

@@ -29,8 +29,9 @@ from opentelemetry.sdk.metrics._internal.metric_reader_storage import MetricRead
 from opentelemetry.sdk.metrics._internal.view import View
 
 from otel_fastpath.compiled.facts import Facts
+from otel_fastpath.metrics.attribute_sets import stored_under
 from otel_fastpath.metrics.instruments.recorders import RECORDER
-from otel_fastpath.metrics.known_types import FINDING, stored_under, unknown
+from otel_fastpath.metrics.known_types import FINDING, unknown
 from otel_fastpath.metrics.stock_buckets import ADDING
 from otel_fastpath.metrics.stock_buckets import RECORDING as BUCKETS
 from otel_fastpath.patching import faults
