@@ -31,7 +31,7 @@ BOTTOM = {
     "versions",
     "wrong_settings",
 }
-LIBRARIES = {"db", "genai", "http"}
+LIBRARIES = {"db", "genai", "http", "messaging"}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
 # Unit -> the units that it may import. "": the public names.
