@@ -246,7 +246,9 @@ def _kept(task: Any, key: tuple[Any, bool]) -> Any:
 def _say(message: str, task_id: Any) -> None:
     """Log it, unless it is known that nobody listens."""
     logger = _globals["logger"]
-    if type(logger) is not Logger or logger.disabled or logger._cache.get(DEBUG) is not False:  # type: ignore[attr-defined]  # of CPython
+    # What CPython keeps of the answers of `isEnabledFor`.
+    is_known = type(logger) is Logger and not logger.disabled
+    if not is_known or logger._cache.get(DEBUG) is not False:
         logger.debug(message, task_id)
 
 

@@ -304,7 +304,7 @@ class Shop:
         self.by_name = {}
 
         def task(name, function, **given):
-            self.by_name[name] = app.task(name=name, **given)(function)
+            self.by_name[name] = app.task(name=name, shared=False, **given)(function)
 
         task("add", succeed)
         task("fail", fail, bind=True)
