@@ -181,9 +181,8 @@ def bind_after_publish(original: Callable[..., None]) -> Callable[..., None]:
                 getattr(task, _SPANS).pop((task_id, True), None)
                 return
         except Exception as error:
+            # A span that has ended is not ended again.
             faults.absorb(_PUBLISH, error)
-            if kept is not None:
-                return
         original(*args, **kwargs)
 
     return after_publish
