@@ -32,6 +32,7 @@ _KEYS = tuple([(key, _NAMES.get(key, f"celery.{key}")) for key in CELERY_CONTEXT
 # Their values are compared with "" without a call of other code.
 _PLAIN = frozenset({bool, int, float, list, tuple, dict})
 _NUMBERS = frozenset({bool, int, float, type(None)})
+_TEXTS = _NUMBERS | {str}
 # In place of a value that is not set.
 NOTHING = object()
 _KINDS = {"direct": "queue", "topic": "topic"}
@@ -73,6 +74,10 @@ def _special(found: dict[str, Any], key: str, value: Any) -> Any:
     if key == _DELIVERY:
         if type(value) is not dict:
             return None
+        # Other values may have texts that other code makes, which may fail.
+        for part, each in value.items():
+            if type(part) is not str or type(each) not in _TEXTS:
+                return None
         routing_key = value.get(_ROUTING_KEY)
         if routing_key is not None:
             _put(found, _DESTINATION, routing_key)
@@ -104,7 +109,7 @@ def _kind_of(queues: Any) -> str | None:
     """The kind of the first queue's exchange that has a known one."""
     if type(queues) is list or type(queues) is tuple:
         for queue in queues:
-            kind = queue.exchange.type
+            kind = getattr(getattr(queue, "exchange", None), "type", None)
             if type(kind) is not str:
                 return None
             if kind in _KINDS:

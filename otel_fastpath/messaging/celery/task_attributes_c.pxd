@@ -5,6 +5,7 @@ cdef tuple _KEYS
 cdef frozenset _PLAIN
 cdef frozenset _NUMBERS
 cdef frozenset _SPECIAL
+cdef frozenset _TEXTS
 cdef dict _KINDS
 cdef object NOTHING
 cdef object _DESTINATION
