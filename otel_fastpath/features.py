@@ -56,6 +56,7 @@ LIBRARIES: Final = Libraries(
             f"{_STOCK}.openai_v2",
             wrapper="openai",
         ),
+        Declarations("messaging.celery.patches", f"{_STOCK}.celery"),
         Declarations("wrapping.gevent", "gevent", wrapper="gevent"),
     ),
     without="Libraries are not wrapped.",

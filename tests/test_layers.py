@@ -32,7 +32,7 @@ BOTTOM = {
     "versions",
     "wrong_settings",
 }
-LIBRARIES = {"db", "genai", "http"}
+LIBRARIES = {"db", "genai", "http", "messaging"}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
 # Unit -> the units that it may import. "": the public names.
@@ -89,8 +89,8 @@ APPLICATIONS = {
     *("openai", "asyncpg", "cassandra", "psycopg", "psycopg2", "redis", "sqlalchemy"),
     *("fastapi", "starlette", "flask", "httpx", "httpcore", "requests"),
 }
-# What the HTTP hooks are for, which are imported once one of these is.
-SERVERS_AND_CLIENTS = {"aiohttp", "django", "fastapi", "flask", "requests", "starlette"}
+# What the hooks of HTTP and of messages are for, which are imported once one of these is.
+SERVERS_AND_CLIENTS = {"aiohttp", "celery", "django", "fastapi", "flask", "requests", "starlette"}
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
     # typing_extensions and tomli are for Python 3.10 and for mypy.
@@ -273,9 +273,9 @@ def test_libraries_do_not_know_each_other():
     assert wrong == []
 
 
-def is_http_hook(name):
-    """Whether this is a module of HTTP hooks: only the `patches` beside it are imported before what is patched."""
-    return name.startswith(f"{NAME}.http.") and name.rpartition(".")[2] not in {
+def is_hook(name):
+    """Whether this is a module of hooks: only the `patches` beside it are imported before what is patched."""
+    return name.startswith((f"{NAME}.http.", f"{NAME}.messaging.")) and name.rpartition(".")[2] not in {
         "instrumenting",
         "patches",
         "upstream",
@@ -290,7 +290,7 @@ def test_third_parties_are_those_allowed():
         if is_ours(each.target) or top in sys.stdlib_module_names:
             continue
         allowed = THIRD_PARTIES.get(unit(each.importer), set())
-        if is_http_hook(each.importer):
+        if is_hook(each.importer):
             allowed = allowed | SERVERS_AND_CLIENTS
         if each.importer.startswith(f"{NAME}.metrics.prometheus."):
             allowed = allowed | {"prometheus_client"}
@@ -311,8 +311,8 @@ def test_third_parties_are_those_allowed():
 def test_what_is_patched_is_not_imported_to_patch_it():
     """Hot modules are loaded when their target is there; nothing else imports the SDK when it is imported.
 
-    In the features of the signals, of HTTP and of the guard that is told of the patches, and of what these import at
-    their tops.
+    In the features of the signals, of HTTP, of messages and of the guard that is told of the patches, and of what these
+    import at their tops.
     """
     at_top = {}
     for each in every_import():
@@ -323,7 +323,7 @@ def test_what_is_patched_is_not_imported_to_patch_it():
         for name in MODULES
         if (
             unit(name) not in {"trace", "metrics", "logs", "otlp", "shedding", "tools", "budget", "profile"}
-            and not is_http_hook(name)
+            and not is_hook(name)
         )
         or name.rpartition(".")[2].startswith("patches_")
     }

@@ -25,7 +25,6 @@ TWINS: Final = (
     "genai.openai.reading.models_c",
     "http.client_c",
     "http.conventions_c",
-    "http.propagators_c",
     "http.redaction_c",
     "http.scopes_c",
     "http.server_c",
@@ -63,6 +62,8 @@ TWINS: Final = (
     "logs.records.record_c",
     "logs.records.stock_records_c",
     "logs.records.structlog_events_c",
+    "messaging.celery.task_attributes_c",
+    "messaging.celery.task_hooks_c",
     "metrics.exponential_points_c",
     "metrics.points_c",
     "metrics.instruments.bound_c",
@@ -96,6 +97,7 @@ TWINS: Final = (
     "trace.propagation.baggage_c",
     "trace.propagation.carriers_c",
     "trace.propagation.composite_c",
+    "trace.propagation.global_propagator_c",
     "trace.propagation.trace_context_c",
     "trace.spans.attributes_c",
     "trace.spans.bounding_c",
@@ -128,7 +130,6 @@ if TYPE_CHECKING:
     from otel_fastpath.genai.openai.reading import models as genai_openai_reading_models
     from otel_fastpath.http import client as http_client
     from otel_fastpath.http import conventions as http_conventions
-    from otel_fastpath.http import propagators as http_propagators
     from otel_fastpath.http import redaction as http_redaction
     from otel_fastpath.http import scopes as http_scopes
     from otel_fastpath.http import server as http_server
@@ -166,6 +167,8 @@ if TYPE_CHECKING:
     from otel_fastpath.logs.records import record as logs_records_record
     from otel_fastpath.logs.records import stock_records as logs_records_stock_records
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
+    from otel_fastpath.messaging.celery import task_attributes as messaging_celery_task_attributes
+    from otel_fastpath.messaging.celery import task_hooks as messaging_celery_task_hooks
     from otel_fastpath.metrics import exponential_points as metrics_exponential_points
     from otel_fastpath.metrics import points as metrics_points
     from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound
@@ -199,6 +202,7 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.propagation import baggage as trace_propagation_baggage
     from otel_fastpath.trace.propagation import carriers as trace_propagation_carriers
     from otel_fastpath.trace.propagation import composite as trace_propagation_composite
+    from otel_fastpath.trace.propagation import global_propagator as trace_propagation_global_propagator
     from otel_fastpath.trace.propagation import trace_context as trace_propagation_trace_context
     from otel_fastpath.trace.spans import attributes as trace_spans_attributes
     from otel_fastpath.trace.spans import bounding as trace_spans_bounding

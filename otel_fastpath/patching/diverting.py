@@ -26,13 +26,14 @@ class Diversions:
         self._functions = weakref.WeakKeyDictionary()
         self._partials: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
-    def divert(self, function: Any, make: Callable[[Any], Any]) -> FunctionType | None:
+    def divert(self, function: Any, make: Callable[[Any], Any], *, packed: bool = False) -> FunctionType | None:
         """Let every call of the function run a replacement.
 
         Args:
             function: A Python function that is no generator.
             make: Called with a copy of the function, which runs its own code; returns the replacement, which must be a
                 coroutine function if the function is one.
+            packed: Whether that takes the arguments as a tuple, and those by keyword as a dict.
 
         Returns:
             The copy; None if the function is not diverted: it is already, or is not a Python function.
@@ -40,7 +41,7 @@ class Diversions:
         if type(function) is not FunctionType or swap.is_handing_on(function):
             return None
         copy = _copy(function)
-        swap.hand_on(function, make(copy))
+        swap.hand_on(function, make(copy), packed=packed)
         self._functions[function] = copy, make
         return copy
 

@@ -10,7 +10,7 @@ import functools
 import importlib
 import inspect
 import sys
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, GenericAlias, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.facts import Facts, WatchedFact, is_same, original_of
@@ -228,7 +228,7 @@ def _methods(kind: type) -> frozenset[str]:
 
 
 def _is_called(value: Any) -> bool:
-    return callable(value) and not isinstance(value, (type, ModuleType))
+    return callable(value) and not isinstance(value, (type, ModuleType, GenericAlias))
 
 
 def _is_function(name: str, value: Any) -> bool:

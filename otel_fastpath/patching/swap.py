@@ -229,8 +229,14 @@ def is_handing_on(function: FunctionType) -> bool:
     return function in _live
 
 
-def hand_on(function: Any, original: Any) -> None:
-    """Let a function pass every call on to another one, until `revive`."""
+def hand_on(function: Any, original: Any, *, packed: bool = False) -> None:
+    """Let a function pass every call on to another one, until `revive`.
+
+    Args:
+        function: The function.
+        original: The other one.
+        packed: Whether that takes the arguments as a tuple and those by keyword as a dict: no generator or coroutine.
+    """
     switch = _switch(function)
     if switch is not None:
         switch.inert = True
@@ -240,7 +246,7 @@ def hand_on(function: Any, original: Any) -> None:
     _live[function] = (function.__code__, function.__kwdefaults__)
     # Set before the code that reads it: another thread may call the function at any moment.
     function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), _ORIGINAL: original}
-    function.__code__ = _handing_on(function.__code__)
+    function.__code__ = _handing_on(function.__code__, packed)
 
 
 def own_code(function: FunctionType) -> CodeType:
@@ -269,12 +275,13 @@ def revive(function: Any) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _handing_on(code: CodeType) -> CodeType:
+def _handing_on(code: CodeType, packed: bool) -> CodeType:
     """Code that passes its calls on to `_ORIGINAL`, of the same kind and with as many free variables."""
     free = [f"free_{number}" for number in range(len(code.co_freevars))]
     define, give = _FORMS[code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE)]
     # In one line: its frame is then at the line where the function begins, and says that it runs none of its own.
-    body = [f"{give} {_ORIGINAL}(*args, **kwargs)" + (")" if "(" in give else ""), *free]
+    given = "args, kwargs" if packed else "*args, **kwargs"
+    body = [f"{give} {_ORIGINAL}({given})" + (")" if "(" in give else ""), *free]
     lines = [
         "def scope():",
         *(f"    {name} = None" for name in free),

@@ -67,6 +67,7 @@ def _serves(installation: Installation, function: Any, _hook: Any) -> Any:
 # The name of a patch -> what its hooks call of the host's.
 _TIMED: Final = {
     "aiohttp_client.trace_config": _calls_none,
+    "celery.hooks": _calls_none,
     "aiohttp_server.request": _calls_argument(1, "handler"),
     "flask.request": _serves,
     "flask.before_request": _calls_none,

@@ -60,14 +60,6 @@ settings = types.ModuleType("shop.settings")
 settings.SECRET_KEY, settings.ROOT_URLCONF, settings.MIDDLEWARE = "key", "shop.settings", []
 sys.modules |= {"shop": types.ModuleType("shop"), "shop.settings": settings}
 """,
-    # Neither Celery nor its instrumentation is installed: only the order of what the block does is tested.
-    "celery.signals": """
-import sys, types
-signals, instrumentation = types.ModuleType("celery.signals"), types.ModuleType("opentelemetry.instrumentation.celery")
-signals.worker_process_init = types.SimpleNamespace(connect=lambda weak: lambda function: function)
-instrumentation.CeleryInstrumentor = lambda: types.SimpleNamespace(instrument=lambda: None)
-sys.modules |= {each.__name__: each for each in (types.ModuleType("celery"), signals, instrumentation)}
-""",
 }
 # Text of a block -> the server that it calls.
 SERVERS = {

@@ -33,6 +33,7 @@ NAMES = (
     "openai-async",
     "openai",
     "genai-calls",
+    "celery",
     "asyncpg",
     "asyncpg-options",
     "asyncpg-pools",

@@ -25,6 +25,7 @@ _GENAI = "otel_fastpath/others/genai_calls/sources.json"
 _HTTP = "otel_fastpath/http/sources.json"
 _DBAPI = "otel_fastpath/db/dbapi/sources.json"
 _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
+_CELERY = "otel_fastpath/messaging/celery/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
 # File -> the command that writes it.
 COMMANDS = {
@@ -35,6 +36,7 @@ COMMANDS = {
     _HTTP: (*_LIBRARY, _HTTP),
     _DBAPI: (*_LIBRARY, _DBAPI),
     _PROPAGATORS: (*_LIBRARY, _PROPAGATORS),
+    _CELERY: (*_LIBRARY, _CELERY),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),
 }
 

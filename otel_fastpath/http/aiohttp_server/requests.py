@@ -20,7 +20,6 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
 from otel_fastpath.http.conventions import METHODS, StockFunctions, is_suppressed
 from otel_fastpath.http.exclusions import excludes
-from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.http.redaction import needs_redaction
 from otel_fastpath.http.server import (
     LEFT_TO_STOCK,
@@ -37,6 +36,7 @@ from otel_fastpath.http.servers.variables import REQUEST_HEADERS, RESPONSE_HEADE
 from otel_fastpath.http.stock_functions import COLLECTING, STOCK
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.trace.propagation.global_propagator import w3c_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

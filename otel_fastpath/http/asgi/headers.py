@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opentelemetry import propagate
 from opentelemetry.instrumentation import asgi
 
-from otel_fastpath.http.propagators import w3c_reader
+from otel_fastpath.trace.propagation.global_propagator import w3c_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,13 +21,13 @@ from opentelemetry.util.http.httplib import _STATE_KEY, set_ip_on_next_http_conn
 from otel_fastpath.compiled.helpers import get_item, with_value
 from otel_fastpath.http.bounded import MOST_ANSWERS
 from otel_fastpath.http.conventions import METHODS
-from otel_fastpath.http.propagators import w3c_writer
 from otel_fastpath.http.redaction import needs_redaction
 from otel_fastpath.http.scopes import exit_scope
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.trace.context.current_context import attach_context, current, restore, span_in
+from otel_fastpath.trace.propagation.global_propagator import w3c_writer
 from otel_fastpath.trace.propagation.trace_context import traceparent
 
 if TYPE_CHECKING:

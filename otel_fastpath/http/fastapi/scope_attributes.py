@@ -12,8 +12,8 @@ from starlette.datastructures import Headers
 
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.http.bounded import LONGEST
-from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.trace.propagation.global_propagator import w3c_reader
 
 asgi: Any = _asgi
 _PROPAGATED: Final = frozenset({b"traceparent", b"tracestate", b"baggage"})

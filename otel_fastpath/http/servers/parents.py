@@ -12,9 +12,9 @@ from opentelemetry import propagate, trace
 from opentelemetry.context.context import Context
 from opentelemetry.trace import INVALID_SPAN, SpanKind
 
-from otel_fastpath.http.propagators import w3c_reader
 from otel_fastpath.http.scopes import make_current
 from otel_fastpath.trace.context.current_context import current, restore, span_in
+from otel_fastpath.trace.propagation.global_propagator import w3c_reader
 
 if TYPE_CHECKING:
     from otel_fastpath.trace.context.current_context import _Token

@@ -32,6 +32,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "wsgi-servers": ("http/wsgi", "http/flask", "http/django"),
     "aiohttp-server": ("http/aiohttp_server",),
     "openai-async": ("genai/openai",),
+    "celery": ("messaging/celery",),
     # No library: what the instrumentations of several use.
     "genai-calls": (),
 }

@@ -23,6 +23,7 @@ RUN_BY = {
     "genai.chunk": "genai, chat streamed",
     "genai.finish": "genai, chat",
     "genai.merge": "genai, chat within another",
+    "celery.hooks": "celery, run",
     "openllmetry.run_async": "openllmetry, request of a chat",
     "openllmetry.accumulate": "openllmetry, stream of 20 chunks",
     "openinference.redact": "openinference, request of a chat",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks, FastAPIsOwn
+from faultcheck.workloads.celery_tasks import CeleryTasks
 from faultcheck.workloads.clients import OpenAI, OpenAIAsync, OpenAIStreams
 from faultcheck.workloads.databases import Asyncpg, AsyncpgOptions, AsyncpgPools
 from faultcheck.workloads.dbapi import Psycopg2, PyMySQL
@@ -29,6 +30,7 @@ WORKLOADS = {
     "openai-async": OpenAIAsync,
     "openai": OpenAI,
     "genai-calls": GenAICalls,
+    "celery": CeleryTasks,
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,

@@ -1,4 +1,4 @@
-"""Whether the global propagator uses nothing but W3C's headers. Plain Python; compiled as `propagators_c`."""
+"""Whether the global propagator uses nothing but W3C's headers. Plain Python; compiled as `global_propagator_c`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# C types for the compiled twin of propagators.py.
+# C types for the compiled twin of global_propagator.py.
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts

@@ -1,0 +1,1 @@
+"""Messages: a folder for each library that sends and receives them."""

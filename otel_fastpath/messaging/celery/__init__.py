@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-celery`: tasks that are sent, and tasks that run."""
