@@ -12,7 +12,7 @@ from otel_fastpath.compiled.helpers import item
 from otel_fastpath.compiled.traceparent import write_traceparent
 from otel_fastpath.logs.records.emitting import span_context_in
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def bind_record_factory(
     def record_factory(*args: Any, **kwargs: Any) -> Any:
         name = None
         try:
-            if not is_inert(switch) and owner._log_hook is None:
+            if not switch.inert and owner._log_hook is None:
                 name = service.cell_contents if injects else ""
         except Exception as error:
             faults.absorb_any("the log record factory", error)
@@ -54,7 +54,7 @@ def bind_record_factory(
                 faults.absorb_any("the log record factory", error)
         return record
 
-    return patching(original, record_factory, switch)
+    return make_switchable(original, record_factory, switch)
 
 
 def _inject(record: Any, name: str) -> None:

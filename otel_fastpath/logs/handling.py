@@ -32,7 +32,7 @@ from otel_fastpath.logs.records.emitting import (
 )
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
 
 if TYPE_CHECKING:
@@ -150,13 +150,13 @@ def bind_handle(original: Callable[..., object]) -> Callable[..., object]:
 
     def handle(self: Any, record: Any) -> object:
         try:
-            if not is_inert(switch) and _try_emit(self, record, in_handle=True):
+            if not switch.inert and _try_emit(self, record, in_handle=True):
                 return record if _RETURNS_RECORD else True
         except Exception as error:
             faults.absorb_any("LoggingHandler.handle", error)
         return logging.Handler.handle(self, record) if is_inherited else original(self, record)
 
-    return patching(original, handle, switch)
+    return make_switchable(original, handle, switch)
 
 
 def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
@@ -167,7 +167,7 @@ def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
     switch = Switch()
 
     def emit(self: Any, record: Any) -> None:
-        inert = is_inert(switch)
+        inert = switch.inert
         try:
             if not inert and _try_emit(self, record, in_handle=False):
                 return
@@ -181,7 +181,7 @@ def bind_emit(original: Callable[..., object]) -> Callable[..., object]:
             faults.raise_others(error)
             self.handleError(record)
 
-    return patching(original, emit, switch)
+    return make_switchable(original, emit, switch)
 
 
 def _try_emit(handler: Any, record: Any, in_handle: bool) -> bool:

@@ -14,7 +14,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def bind_get_logger(original: Callable[..., Any]) -> Callable[..., object]:
         self: Any, name: str, version: str | None = None, schema_url: str | None = None, attributes: Any = None
     ) -> object:
         try:
-            if attributes is None and not is_inert(switch):
+            if attributes is None and not switch.inert:
                 found = _known(self, name, version, schema_url)
                 if found is not None:
                     return found
@@ -40,7 +40,7 @@ def bind_get_logger(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("LoggerProvider.get_logger", error)
         return original(self, name, version, schema_url, attributes)
 
-    return patching(original, get_logger, switch)
+    return make_switchable(original, get_logger, switch)
 
 
 def _known(provider: Any, name: Any, version: Any, schema_url: Any) -> object:

@@ -15,13 +15,13 @@ from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.patching.switches import SWITCH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MISSING: Final = object()
 _ORIGINAL: Final = "_otel_fastpath_original"
-# Where a compiled function keeps its switch: an object whose `inert` says whether the function passes its calls on.
-_SWITCH: Final = "_otel_fastpath_switch"
 # Descriptors that hold functions, and the attributes in which they hold them.
 _PARTS: Final[dict[type, tuple[str, ...]]] = {
     staticmethod: ("__func__",),
@@ -215,7 +215,7 @@ def _below(layer: Any) -> list[Any]:
 
 def _switch(function: Any) -> Any:
     """The switch of a compiled function, or None. Not of a Python function: `functools.wraps` copies the dict to it."""
-    return None if isinstance(function, FunctionType) else getattr(function, "__dict__", {}).get(_SWITCH)
+    return None if isinstance(function, FunctionType) else getattr(function, "__dict__", {}).get(SWITCH)
 
 
 def _is_exchangeable(function: Any) -> bool:

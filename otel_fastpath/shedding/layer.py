@@ -12,12 +12,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import compiled
+from otel_fastpath.patching.switches import SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# Where `otel_fastpath.patching.swap` finds what makes a function inert that is not Python's.
-_SWITCH = "_otel_fastpath_switch"
 
 
 class _Counter:
@@ -44,7 +42,7 @@ def lay(function: Any, timed: Callable[[Any, Any], Any], left: int) -> tuple[Any
             pass  # an installation without a compiler may have lost it
         else:
             functools.update_wrapper(made, function)
-            made.__dict__[_SWITCH] = made
+            made.__dict__[SWITCH] = made
             return made, made
     return _in_python(function, timed, left)
 

@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace import export as _export_api
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import attach_value, detach, restore
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.identity import INVALID
 from otel_fastpath.trace.spans.recorded import SpanState
 
@@ -45,7 +45,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
 
     def on_end(self: SimpleSpanProcessor, span: ReadableSpan) -> None:
         try:
-            if isinstance(span, SpanState) and not is_inert(switch) and _try_export(self, span, counts_first):
+            if isinstance(span, SpanState) and not switch.inert and _try_export(self, span, counts_first):
                 return
         except Exception as fault:
             # The span may be exported already.
@@ -53,7 +53,7 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
             return
         original(self, span)
 
-    return patching(original, on_end, switch)
+    return make_switchable(original, on_end, switch)
 
 
 def _try_export(processor: SimpleSpanProcessor, span: SpanState, counts_first: bool) -> bool:

@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanContext, SpanKind
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.sources.guard import are_known
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.span_start import _start_span, plan_of
 from otel_fastpath.trace.spans.identity import INVALID
 from otel_fastpath.trace.spans.recorded import SpanState, read_only_copy
@@ -61,7 +61,7 @@ def bind_start_span(original: Callable[..., object]) -> Callable[..., object]:
         outer = getattr(_starting, "plan", None)
         try:
             try:
-                _starting.plan = None if is_inert(switch) else plan_of(self)
+                _starting.plan = None if switch.inert else plan_of(self)
             except Exception as error:
                 faults.absorb("Tracer.start_span", error)
             return original(
@@ -70,7 +70,7 @@ def bind_start_span(original: Callable[..., object]) -> Callable[..., object]:
         finally:
             _starting.plan = outer
 
-    return patching(original, start_span, switch)
+    return make_switchable(original, start_span, switch)
 
 
 def bind_new(original: Callable[..., object]) -> Callable[..., object]:
@@ -103,7 +103,7 @@ def bind_new(original: Callable[..., object]) -> Callable[..., object]:
         span = None
         try:
             plan = getattr(_starting, "plan", None)
-            if plan is not None and cls is _Span and not (args or more or is_inert(switch)):
+            if plan is not None and cls is _Span and not (args or more or switch.inert):
                 parts = sampler, resource, span_processor, instrumentation_info, limits, instrumentation_scope
                 given = None, name, None, kind, None, links, 0, record_exception, set_status_on_exception
                 span = _create(plan, parts, given, context, attributes, parent, record_end_metrics)
@@ -111,7 +111,7 @@ def bind_new(original: Callable[..., object]) -> Callable[..., object]:
             faults.absorb("Tracer.start_span", error)
         return original(cls) if span is None else span
 
-    return patching(original, __new__, switch)
+    return make_switchable(original, __new__, switch)
 
 
 def _create(

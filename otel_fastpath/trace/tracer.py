@@ -8,8 +8,9 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_span import is_known_use_span
-from otel_fastpath.trace.context.scope import OpenScope, ScopeKind, Switch, fill, is_inert, patching
+from otel_fastpath.trace.context.scope import OpenScope, ScopeKind, fill
 from otel_fastpath.trace.span_start import start_span
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def bind_start_span(original: Callable[..., object]) -> Callable[..., object]:
     ) -> object:
         given = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
-            if not is_inert(switch):
+            if not switch.inert:
                 span = start_span(given)
                 if span is not None:
                     return span
@@ -106,7 +107,7 @@ def bind_start_span(original: Callable[..., object]) -> Callable[..., object]:
             faults.absorb("Tracer.start_span", error)
         return original(*given)
 
-    return patching(original, start, switch)
+    return make_switchable(original, start, switch)
 
 
 def bind_start_as_current_span(
@@ -137,10 +138,10 @@ def bind_start_as_current_span(
     ) -> object:
         start = self, name, context, kind, attributes, links, start_time, record_exception, set_status_on_exception
         try:
-            if not is_inert(switch) and is_known_use_span(stock_use_span):
+            if not switch.inert and is_known_use_span(stock_use_span):
                 return fill(TracerScope.__new__(TracerScope), manner, start, end_on_exit)
         except Exception as error:
             faults.absorb("Tracer.start_as_current_span", error)
         return original(*start, end_on_exit)
 
-    return patching(original, start_as_current_span, switch)
+    return make_switchable(original, start_as_current_span, switch)

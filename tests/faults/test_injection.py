@@ -235,7 +235,7 @@ def test_what_lets_no_fault_through_is_told_from_the_rest(tmp_path):
             "http/django/middleware.py",
             {"DjangoRequest.take_route", "DjangoRequest.answer"},
         ),
-        ("trace/spans/ending.py", {"is_inert", "_try_end"}),
+        ("trace/spans/ending.py", {"_try_end"}),
         (
             "http/fastapi/requests.py",
             {f"FastapiRequest.{name}" for name in ("complete", "end")},

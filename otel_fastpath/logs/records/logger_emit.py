@@ -13,7 +13,7 @@ from otel_fastpath.logs.records.queueing import try_emit_given
 from otel_fastpath.logs.records.stock_records import given_record, made_record
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
     ) -> None:
         done: object = None
         try:
-            if not is_inert(switch):
+            if not switch.inert:
                 done = _try_emit(
                     self,
                     record,
@@ -76,11 +76,11 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
             elif done is not True:
                 _forward(self, done)
         except Exception as error:
-            if is_inert(switch):
+            if switch.inert:
                 raise
             refuse("Logger.emit", error)
 
-    return patching(original, emit, switch)
+    return make_switchable(original, emit, switch)
 
 
 def _report(error: Exception) -> object:

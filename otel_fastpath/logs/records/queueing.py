@@ -17,7 +17,7 @@ from otel_fastpath.logs.records.emitting import COPIES, LEFT, LogPlan, stored_at
 from otel_fastpath.logs.records.record_class import FIELDS
 from otel_fastpath.logs.records.stock_records import bound_attributes
 from otel_fastpath.patching import faults
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.planning.plan import enqueue
 from otel_fastpath.trace.spans.ending import batch_of
 
@@ -44,13 +44,13 @@ def bind_on_emit(original: Callable[..., object]) -> Callable[..., object]:
 
     def on_emit(self: Any, log_record: Any) -> object:
         try:
-            if not is_inert(switch) and _try_queue(self, log_record):
+            if not switch.inert and _try_queue(self, log_record):
                 return None
         except Exception as error:
             faults.absorb("BatchLogRecordProcessor.on_emit", error)
         return original(self, log_record)
 
-    return patching(original, on_emit, switch)
+    return make_switchable(original, on_emit, switch)
 
 
 def _try_queue(processor: Any, whole: Any) -> bool:

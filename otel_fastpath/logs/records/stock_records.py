@@ -27,8 +27,8 @@ from otel_fastpath.logs.records.emitting import (
 )
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import current
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 from otel_fastpath.trace.spans.bounding import bounded_attributes
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
         exception: BaseException | None = None,
     ) -> None:
         try:
-            if type(self) is LogRecord and (HAS_EXCEPTIONS or exception is None) and not is_inert(switch):
+            if type(self) is LogRecord and (HAS_EXCEPTIONS or exception is None) and not switch.inert:
                 found = _span_context(context)
                 if found is not None:
                     _fill(self, found, context, timestamp, observed_timestamp, severity_number, severity_text, body)
@@ -103,7 +103,7 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
             **more,
         )
 
-    return patching(original, __init__, switch)
+    return make_switchable(original, __init__, switch)
 
 
 def _span_context(context: Context | None) -> SpanContext | None:

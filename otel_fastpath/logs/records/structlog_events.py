@@ -14,7 +14,7 @@ from otel_fastpath.compiled.helpers import address, get_item
 from otel_fastpath.logs.records.emitting import plan_of, try_emit
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import PlannedValues, PlanStore
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,13 +61,13 @@ def bind_call(original: Callable[..., Any], stock: StructlogPlan) -> Callable[..
 
     def __call__(self: Any, logger: Any, method_name: str, event_dict: Any) -> Any:  # noqa: N807  # the name is in stack traces
         try:
-            if not is_inert(switch) and _try_emit(stock, self, logger, method_name, event_dict):
+            if not switch.inert and _try_emit(stock, self, logger, method_name, event_dict):
                 return event_dict
         except Exception as error:
             faults.absorb(_PLACE, error)
         return original(self, logger, method_name, event_dict)
 
-    return patching(original, __call__, switch)
+    return make_switchable(original, __call__, switch)
 
 
 def _try_emit(stock: StructlogPlan, processor: Any, logger: Any, method: Any, event: Any) -> bool:

@@ -13,8 +13,8 @@ from otel_fastpath.metrics.instruments.recording import _TRACED, _add, _try_open
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import span_in
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def bind_left(original: Callable[..., object]) -> Callable[..., object]:
         else:
             original(self, amount, attributes, context, **more)
 
-    return patching(original, record, Switch())
+    return make_switchable(original, record, Switch())
 
 
 def bind_consume(original: Callable[..., object]) -> Callable[..., object]:
@@ -48,13 +48,13 @@ def bind_consume(original: Callable[..., object]) -> Callable[..., object]:
 
     def consume_measurement(self: SynchronousMeasurementConsumer, measurement: Measurement) -> None:
         try:
-            if not is_inert(switch) and _try_consume(self, measurement):
+            if not switch.inert and _try_consume(self, measurement):
                 return
         except Exception as error:
             faults.absorb("metrics", error)
         hold_locks(original, self, measurement)
 
-    return patching(original, consume_measurement, switch)
+    return make_switchable(original, consume_measurement, switch)
 
 
 def _try_consume(consumer: SynchronousMeasurementConsumer, measurement: Measurement) -> bool:

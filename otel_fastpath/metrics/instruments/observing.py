@@ -21,8 +21,8 @@ from otel_fastpath.metrics.instruments.exponential import LEFT
 from otel_fastpath.metrics.instruments.recording import _TRACED, _add, _pass_on, _try_open, cells_of
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import _variable, span_in
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,11 +46,11 @@ def bind_collect(original: Callable[..., Any], instead: Callable[..., Any]) -> C
 
     def collect(self: SynchronousMeasurementConsumer, metric_reader: object, timeout_millis: float = 10_000) -> Any:
         is_usual = type(self) is SynchronousMeasurementConsumer and not (inside and is_inside())
-        if is_inert(switch) or not is_usual:
+        if switch.inert or not is_usual:
             return original(self, metric_reader, timeout_millis)
         return instead(self, metric_reader, timeout_millis)
 
-    return patching(original, collect, switch)
+    return make_switchable(original, collect, switch)
 
 
 def observe(

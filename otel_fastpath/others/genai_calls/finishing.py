@@ -37,7 +37,7 @@ from otel_fastpath.others.genai_calls.contents import add_encoded, contents
 from otel_fastpath.others.genai_calls.stock_genai import FINISHED, OddValueError
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def bind_apply_finish(original: Callable[..., None]) -> Callable[..., object]:
             if (
                 type(self) is InferenceInvocation
                 and type(self.data) is InferenceData
-                and not is_inert(switch)
+                and not switch.inert
                 and (_finished.hold() or FINISHED.holds_again(_finished))
             ):
                 made = _finish(self.__dict__, error)
@@ -94,7 +94,7 @@ def bind_apply_finish(original: Callable[..., None]) -> Callable[..., object]:
         except Exception as fault:
             faults.absorb(_PLACE, fault)
 
-    return patching(original, _apply_finish, switch)
+    return make_switchable(original, _apply_finish, switch)
 
 
 def _finish(own: dict[str, Any], error: Any) -> FinishedCall | None:

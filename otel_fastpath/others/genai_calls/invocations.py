@@ -31,10 +31,10 @@ from otel_fastpath.others.genai_calls.call_fields import MERGED, has_dicts, metr
 from otel_fastpath.others.genai_calls.stock_genai import BEGUN, MEASURED
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.settings import VARIABLES, encoded
 from otel_fastpath.trace.context.context_functions import attach_known, known_context
 from otel_fastpath.trace.context.current_context import with_span
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,7 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
     ) -> None:
         started = None
         try:
-            known = known_context(context) if start_span is True and not is_inert(switch) and _can_start(self) else None
+            known = known_context(context) if start_span is True and not switch.inert and _can_start(self) else None
             if known is not None:
                 given = tracer, instruments, logger, completion_hook, error_type_resolver, conversation_id
                 own = _prepare(given, provider, request_model, server_address, server_port, operation_name, known)
@@ -144,7 +144,7 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
         if started is not None:
             self._tracer = tracer
 
-    return patching(original, __init__, switch)
+    return make_switchable(original, __init__, switch)
 
 
 def _can_start(call: Any) -> bool:
@@ -260,7 +260,7 @@ def bind_on_stream_chunk(original: Callable[..., None]) -> Callable[..., object]
             if (
                 type(self) is InferenceInvocation
                 and type(self.data) is InferenceData
-                and not is_inert(switch)
+                and not switch.inert
                 and (_measured.hold() or MEASURED.holds_again(_measured))
             ):
                 own = self.__dict__
@@ -289,7 +289,7 @@ def bind_on_stream_chunk(original: Callable[..., None]) -> Callable[..., object]
         data["request_stream"] = True
         data["response_time_to_first_chunk"] = own["_ttfc_seconds"]
 
-    return patching(original, _on_stream_chunk, switch)
+    return make_switchable(original, _on_stream_chunk, switch)
 
 
 def bind_merge(original: Callable[..., None]) -> Callable[..., object]:
@@ -299,14 +299,14 @@ def bind_merge(original: Callable[..., None]) -> Callable[..., object]:
     def merge(self: Any, other: Any, *, overwrite: bool = True) -> None:
         try:
             # Without `overwrite`, it is called by stock's end of a call only.
-            if overwrite and type(self) is InferenceData and type(other) is InferenceData and not is_inert(switch):
+            if overwrite and type(self) is InferenceData and type(other) is InferenceData and not switch.inert:
                 _overwrite(self.__dict__, other.__dict__)
                 return
         except Exception as error:
             faults.absorb(_MERGING, error)
         original(self, other, overwrite=overwrite)
 
-    return patching(original, merge, switch)
+    return make_switchable(original, merge, switch)
 
 
 def _overwrite(data: dict[str, Any], given: dict[str, Any]) -> None:

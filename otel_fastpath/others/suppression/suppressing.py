@@ -14,8 +14,9 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import drop_finalizer, get_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import READING_VALUE, _variable, attach_flags, detach, restore
-from otel_fastpath.trace.context.scope import Scope, ScopeKind, Switch, fill, is_inert, patching, try_leave
+from otel_fastpath.trace.context.scope import Scope, ScopeKind, fill, try_leave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,17 +158,16 @@ def _bind_suppressing(original: Callable[..., Any], keys: tuple[str, ...]) -> Ca
 
     def suppress() -> object:
         try:
-            if not is_inert(switch):
+            if not switch.inert:
                 return fill(OpenSuppression.__new__(OpenSuppression), manner, keys, False)  # noqa: FBT003  # its field
         except Exception as error:
             faults.absorb(_PLACE, error)
         return original()
 
-    return patching(original, suppress, switch)
+    return make_switchable(original, suppress, switch)
 
 
-# These two read `inert` without `is_inert`, and each asks for its own keys: with one call or look-up more, the pure
-# core would be dearer than stock.
+# Each asks for its own keys: with one call or look-up more, the pure core would be dearer than stock.
 
 
 def _bind_asking(original: Callable[[], bool], keys: tuple[str, ...]) -> Callable[..., object]:
@@ -187,7 +187,7 @@ def _bind_asking(original: Callable[[], bool], keys: tuple[str, ...]) -> Callabl
             faults.absorb(_ASKING_PLACE, error)
         return original()
 
-    return patching(original, is_enabled, switch)
+    return make_switchable(original, is_enabled, switch)
 
 
 def _bind_asking_for_http(original: Callable[[], bool], keys: tuple[str, ...]) -> Callable[..., object]:
@@ -207,7 +207,7 @@ def _bind_asking_for_http(original: Callable[[], bool], keys: tuple[str, ...]) -
             faults.absorb(_ASKING_PLACE, error)
         return original()
 
-    return patching(original, is_enabled, switch)
+    return make_switchable(original, is_enabled, switch)
 
 
 def _is_any_true(context: Context, keys: tuple[str, ...]) -> bool:

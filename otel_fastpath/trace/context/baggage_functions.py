@@ -17,8 +17,8 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import copied, get_item, value_of, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.context_functions import known_context
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def bind_get_all(original: Callable[..., Any]) -> Callable[..., object]:
 
     def get_all(context: Context | None = None) -> Mapping[str, object]:
         try:
-            if not is_inert(switch) and _reading.hold():
+            if not switch.inert and _reading.hold():
                 known = known_context(context)
                 entries = None if known is None else _entries_in(known)
                 if entries is not None:
@@ -56,7 +56,7 @@ def bind_get_all(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.baggage.get_all", error)
         return original(context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, get_all, switch)
+    return make_switchable(original, get_all, switch)
 
 
 def bind_get_baggage(original: Callable[..., Any]) -> Callable[..., object]:
@@ -65,7 +65,7 @@ def bind_get_baggage(original: Callable[..., Any]) -> Callable[..., object]:
 
     def get_baggage(name: str, context: Context | None = None) -> object | None:
         try:
-            if not is_inert(switch) and type(name) is str and _reading.hold():
+            if not switch.inert and type(name) is str and _reading.hold():
                 known = known_context(context)
                 entries = None if known is None else _entries_in(known)
                 if entries is not None:
@@ -74,7 +74,7 @@ def bind_get_baggage(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.baggage.get_baggage", error)
         return original(name, context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, get_baggage, switch)
+    return make_switchable(original, get_baggage, switch)
 
 
 def bind_set_baggage(original: Callable[..., Any]) -> Callable[..., object]:
@@ -83,7 +83,7 @@ def bind_set_baggage(original: Callable[..., Any]) -> Callable[..., object]:
 
     def set_baggage(name: str, value: object, context: Context | None = None) -> Context:
         try:
-            if not is_inert(switch) and type(name) is str and _setting.hold():
+            if not switch.inert and type(name) is str and _setting.hold():
                 known = known_context(context)
                 entries = None if known is None else _entries_in(known)
                 if known is not None and entries is not None:
@@ -95,4 +95,4 @@ def bind_set_baggage(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.baggage.set_baggage", error)
         return original(name, value, context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, set_baggage, switch)
+    return make_switchable(original, set_baggage, switch)

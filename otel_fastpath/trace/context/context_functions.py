@@ -18,13 +18,13 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_value, is_instance, reset_value, set_value, value_of, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import (
     ATTACHING_CONTEXT,
     DETACHING_CONTEXT,
     GETTING_CURRENT,
     _variable,
 )
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,13 +60,13 @@ def bind_attach(original: Callable[..., Any]) -> Callable[..., object]:
 
     def attach(context: Context) -> Token[Context]:
         try:
-            if not is_inert(switch) and _attaching.hold():
+            if not switch.inert and _attaching.hold():
                 return set_value(_variable, context)
         except Exception as error:
             faults.absorb("opentelemetry.context.attach", error)
         return original(context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, attach, switch)
+    return make_switchable(original, attach, switch)
 
 
 def bind_detach(original: Callable[..., Any]) -> Callable[..., object]:
@@ -75,7 +75,7 @@ def bind_detach(original: Callable[..., Any]) -> Callable[..., object]:
 
     def detach(token: Token[Context]) -> None:
         try:
-            if not is_inert(switch) and _detaching.hold():
+            if not switch.inert and _detaching.hold():
                 reset_value(_variable, token)
                 return
         except (RuntimeError, TypeError, ValueError):
@@ -85,7 +85,7 @@ def bind_detach(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.context.detach", error)
         original(token)
 
-    return patching(original, detach, switch)
+    return make_switchable(original, detach, switch)
 
 
 def bind_get_value(original: Callable[..., Any]) -> Callable[..., object]:
@@ -94,7 +94,7 @@ def bind_get_value(original: Callable[..., Any]) -> Callable[..., object]:
 
     def get_value(key: str, context: Context | None = None) -> object:
         try:
-            if not is_inert(switch) and type(key) is str:
+            if not switch.inert and type(key) is str:
                 known = known_context(context)
                 if known is not None:
                     return value_of(known, key)
@@ -102,7 +102,7 @@ def bind_get_value(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.context.get_value", error)
         return original(key, context)
 
-    return patching(original, get_value, switch)
+    return make_switchable(original, get_value, switch)
 
 
 def bind_set_value(original: Callable[..., Any]) -> Callable[..., object]:
@@ -111,7 +111,7 @@ def bind_set_value(original: Callable[..., Any]) -> Callable[..., object]:
 
     def set_value(key: str, value: object, context: Context | None = None) -> Context:
         try:
-            if not is_inert(switch) and type(key) is str:
+            if not switch.inert and type(key) is str:
                 known = known_context(context)
                 if known is not None:
                     return with_value(Context, known, key, value)
@@ -119,7 +119,7 @@ def bind_set_value(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.context.set_value", error)
         return original(key, value, context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, set_value, switch)
+    return make_switchable(original, set_value, switch)
 
 
 def bind_set_span(original: Callable[..., Any]) -> Callable[..., object]:
@@ -128,7 +128,7 @@ def bind_set_span(original: Callable[..., Any]) -> Callable[..., object]:
 
     def set_span_in_context(span: Span, context: Context | None = None) -> Context:
         try:
-            if not is_inert(switch) and _setting_span.hold():
+            if not switch.inert and _setting_span.hold():
                 known = known_context(context)
                 if known is not None:
                     return with_value(Context, known, _SPAN_KEY, span)
@@ -136,7 +136,7 @@ def bind_set_span(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.trace.set_span_in_context", error)
         return original(span, context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, set_span_in_context, switch)
+    return make_switchable(original, set_span_in_context, switch)
 
 
 def bind_get_span(original: Callable[..., Any]) -> Callable[..., object]:
@@ -145,7 +145,7 @@ def bind_get_span(original: Callable[..., Any]) -> Callable[..., object]:
 
     def get_current_span(context: Context | None = None) -> Span:
         try:
-            if not is_inert(switch) and _reading_span.hold():
+            if not switch.inert and _reading_span.hold():
                 known = known_context(context)
                 if known is not None:
                     span = value_of(known, _SPAN_KEY)
@@ -158,4 +158,4 @@ def bind_get_span(original: Callable[..., Any]) -> Callable[..., object]:
             faults.absorb("opentelemetry.trace.get_current_span", error)
         return original(context)  # type: ignore[no-any-return]  # stock's
 
-    return patching(original, get_current_span, switch)
+    return make_switchable(original, get_current_span, switch)

@@ -12,17 +12,9 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import drop_finalizer, has_no_fields
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN, as_defined
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
-from otel_fastpath.trace.context.scope import (
-    OpenScope,
-    Scope,
-    ScopeKind,
-    Switch,
-    add_frames,
-    decorate,
-    fill,
-    patching,
-)
+from otel_fastpath.trace.context.scope import OpenScope, Scope, ScopeKind, add_frames, decorate, fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +80,7 @@ def bind_use_span(original: Callable[..., object], frames: tuple[Frame, ...]) ->
             faults.absorb("use_span", error)
         return original(span, end_on_exit, record_exception, set_status_on_exception)
 
-    replacement = patching(original, use_span, switch)
+    replacement = make_switchable(original, use_span, switch)
     _using.renew([(_trace_api, "use_span", replacement)])
     return replacement
 
@@ -121,7 +113,7 @@ def bind_no_op(original: Callable[..., object], instead: Callable[..., Span]) ->
             faults.absorb("NoOpTracer.start_as_current_span", error)
         return original(*start, end_on_exit)
 
-    replacement = patching(original, start_as_current_span, switch)
+    replacement = make_switchable(original, start_as_current_span, switch)
     called = [
         (NoOpTracer, "start_span", as_defined(NoOpTracer, "start_span")),
         (_trace_api, "use_span", _trace_globals["use_span"]),
@@ -258,4 +250,4 @@ def bind_proxy(original: Callable[..., object], frames: tuple[Frame, ...]) -> Ca
             faults.absorb("ProxyTracer.start_as_current_span", error)
         return original(self, *args, **kwargs)
 
-    return patching(original, start_as_current_span, switch)
+    return make_switchable(original, start_as_current_span, switch)

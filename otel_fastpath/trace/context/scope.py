@@ -8,7 +8,6 @@ detach, record the exception, set the status, end.
 from __future__ import annotations
 
 from contextlib import ContextDecorator
-from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
 
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 # Stock's own functions, so that stack traces show the same frames.
 _stock_decorate = ContextDecorator.__call__
 _stock_decorate_async = _AgnosticContextManager.__call__
-# Where `otel_fastpath.patching.swap` finds the switch of a compiled function.
-SWITCH = "_otel_fastpath_switch"
 
 
 def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
@@ -51,30 +48,6 @@ def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
     except Exception as error:
         faults.absorb_any("decorating a function with a span", error)
     return _stock_decorate_async(scope, func) if is_async else _stock_decorate(scope, func)
-
-
-class Switch:
-    """Makes a function inert if its code cannot be exchanged (see `otel_fastpath.patching.swap`).
-
-    Attributes:
-        inert: Whether the function passes every call to the original.
-    """
-
-    __slots__ = ("inert",)
-
-    def __init__(self) -> None:
-        self.inert = False
-
-
-def is_inert(switch: Switch) -> bool:
-    return switch.inert
-
-
-def patching(original: Callable[..., object], function: Callable[..., object], switch: Switch) -> Callable[..., object]:
-    """Give a function its switch and the metadata of the original that it replaces; return it."""
-    function = wraps(original)(function)
-    function.__dict__[SWITCH] = switch
-    return function
 
 
 class ScopeKind:

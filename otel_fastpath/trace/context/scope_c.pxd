@@ -1,18 +1,9 @@
 # C types for the compiled twin of scope.py.
 import cython
 
-from otel_fastpath.compiled.sharing_c cimport shared_flag, shared_int
-
-cdef str SWITCH
+from otel_fastpath.compiled.sharing_c cimport shared_int
 
 cdef decorate(object scope, object func)
-
-cdef class Switch:
-    cdef public shared_flag inert
-
-cdef bint is_inert(Switch switch) except -1
-
-cdef patching(object original, object function, Switch switch)
 
 cdef class ScopeKind:
     cdef ScopeKind below_proxy

@@ -16,7 +16,7 @@ from otel_fastpath.compiled.helpers import address, get_item, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import PlanStore
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.planning.plan import ProcessorQueue, enqueue
 from otel_fastpath.trace.spans.identity import INVALID, REPLACED
 from otel_fastpath.trace.spans.recorded import SpanState, read_only_copy
@@ -52,11 +52,11 @@ def bind_end(original: Callable[..., None]) -> Callable[..., object]:
     switch = Switch()
 
     def end(self: Span, end_time: int | None = None) -> None:
-        if isinstance(self, SpanState) and not is_inert(switch) and _try_end(self, end_time):
+        if isinstance(self, SpanState) and not switch.inert and _try_end(self, end_time):
             return
         original(self, end_time)
 
-    replacement = patching(original, end, switch)
+    replacement = make_switchable(original, end, switch)
     _end_facts.renew([(_sdk_trace.Span, "end", replacement)])
     return replacement
 
@@ -129,13 +129,13 @@ def bind_on_end(original: Callable[..., None]) -> Callable[..., object]:
 
     def on_end(self: BatchSpanProcessor, span: ReadableSpan) -> None:
         try:
-            if isinstance(span, SpanState) and not is_inert(switch) and _try_queue(self, span):
+            if isinstance(span, SpanState) and not switch.inert and _try_queue(self, span):
                 return
         except Exception as error:
             faults.absorb("BatchSpanProcessor.on_end", error)
         original(self, span)
 
-    return patching(original, on_end, switch)
+    return make_switchable(original, on_end, switch)
 
 
 def _try_queue(processor: BatchSpanProcessor, span: SpanState) -> bool:

@@ -17,7 +17,7 @@ from otel_fastpath.compiled.helpers import new_instance, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.spans.recorded import SpanState
 from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot, text
@@ -45,7 +45,7 @@ def bind_add_event(original: Callable[..., None]) -> Callable[..., object]:
 
     def add_event(self: Span, name: str, attributes: types.Attributes = None, timestamp: int | None = None) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch):
+            if isinstance(self, SpanState) and not switch.inert:
                 if _try_add(self, name, attributes, timestamp):
                     return
                 attributes = made(attributes, self._end_time is None)
@@ -53,7 +53,7 @@ def bind_add_event(original: Callable[..., None]) -> Callable[..., object]:
             faults.absorb("Span.add_event", error)
         original(self, name, attributes, timestamp)
 
-    replacement = patching(original, add_event, switch)
+    replacement = make_switchable(original, add_event, switch)
     _adding.renew([(_StockSpan, "add_event", replacement)])
     return replacement
 
@@ -121,7 +121,7 @@ def bind_record_exception(original: Callable[..., None]) -> Callable[..., object
     ) -> None:
         described = None
         try:
-            if isinstance(self, SpanState) and not is_inert(switch):
+            if isinstance(self, SpanState) and not switch.inert:
                 kept = _exception_attributes(self, exception, attributes, escaped, ())
                 if kept is not LEAVE and _keep_event(self, "exception", kept, timestamp):
                     return
@@ -138,7 +138,7 @@ def bind_record_exception(original: Callable[..., None]) -> Callable[..., object
         else:
             self.add_event(name="exception", attributes=described, timestamp=timestamp)
 
-    replacement = patching(original, record_exception, switch)
+    replacement = make_switchable(original, record_exception, switch)
     _recording.renew([(_StockSpan, "record_exception", replacement)])
     return replacement
 

@@ -22,7 +22,7 @@ from otel_fastpath.compiled.helpers import item, plain_copy
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined, definer
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.spans.bounding import bounded_attributes, bounded_list
 from otel_fastpath.trace.spans.recorded import SpanState
 
@@ -92,13 +92,13 @@ def bind_add_link(original: Callable[..., None]) -> Callable[..., object]:
 
     def add_link(self: Span, context: SpanContext, attributes: types.Attributes = None) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch) and _try_add(self, context, attributes):
+            if isinstance(self, SpanState) and not switch.inert and _try_add(self, context, attributes):
                 return
         except Exception as error:
             faults.absorb("Span.add_link", error)
         original(self, context, attributes)
 
-    return patching(original, add_link, switch)
+    return make_switchable(original, add_link, switch)
 
 
 def _try_add(span: SpanState, context: SpanContext, attributes: types.Attributes) -> bool:

@@ -30,7 +30,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.interpreter import FREE_THREADED
-from otel_fastpath.trace.context.scope import Switch, is_inert, patching
+from otel_fastpath.patching.switches import Switch, make_switchable
 from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, frozen, made
 from otel_fastpath.trace.spans.identity import Identity
@@ -54,7 +54,7 @@ def bind_set_attribute(original: Callable[..., None]) -> Callable[..., object]:
 
     def set_attribute(self: Span, key: str, value: types.AttributeValue) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch):
+            if isinstance(self, SpanState) and not switch.inert:
                 if _try_set(self, key, value):
                     return
                 if isinstance(value, Lazy) and self._end_time is None:
@@ -75,7 +75,7 @@ def bind_set_attribute(original: Callable[..., None]) -> Callable[..., object]:
     # Before OpenTelemetry 1.43, `set_attribute` calls the span's `set_attributes`, which other code may have replaced.
     code = getattr(inspect.unwrap(original), "__code__", None)
     is_by_several = code is not None and "set_attributes" in code.co_names
-    return patching(original, by_set_attributes if is_by_several else set_attribute, switch)
+    return make_switchable(original, by_set_attributes if is_by_several else set_attribute, switch)
 
 
 _several = Facts([(_FinalSpan, "set_attributes", None)])
@@ -145,7 +145,7 @@ def bind_set_attributes(original: Callable[..., None]) -> Callable[..., object]:
 
     def set_attributes(self: Span, attributes: types.Attributes) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch):
+            if isinstance(self, SpanState) and not switch.inert:
                 if _try_set_all(self, attributes):
                     return
                 attributes = made(attributes, self._end_time is None)
@@ -154,7 +154,7 @@ def bind_set_attributes(original: Callable[..., None]) -> Callable[..., object]:
             faults.absorb("Span.set_attributes", error)
         original(self, attributes)
 
-    replacement = patching(original, set_attributes, switch)
+    replacement = make_switchable(original, set_attributes, switch)
     _several.renew([(_FinalSpan, "set_attributes", replacement)])
     return replacement
 
@@ -201,13 +201,13 @@ def bind_set_status(original: Callable[..., None]) -> Callable[..., object]:
 
     def set_status(self: Span, status: Status | StatusCode, description: str | None = None) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch) and _try_set_status(self, status, description):
+            if isinstance(self, SpanState) and not switch.inert and _try_set_status(self, status, description):
                 return
         except Exception as error:
             faults.absorb("Span.set_status", error)
         original(self, status, description)
 
-    return patching(original, set_status, switch)
+    return make_switchable(original, set_status, switch)
 
 
 def _try_set_status(span: SpanState, status: Status | StatusCode, description: str | None) -> bool:
@@ -259,13 +259,13 @@ def bind_get_span_context(original: Callable[..., SpanContext]) -> Callable[...,
 
     def get_span_context(self: Span) -> object:
         try:
-            if isinstance(self, Identity) and not is_inert(switch):
+            if isinstance(self, Identity) and not switch.inert:
                 return self.span_context()
         except Exception as error:
             faults.absorb("Span.get_span_context", error)
         return original(self)
 
-    replacement = patching(original, get_span_context, switch)
+    replacement = make_switchable(original, get_span_context, switch)
     _context_facts.renew([(_StockSpan, "get_span_context", replacement), *READ_OF_CONTEXTS])
     return replacement
 
@@ -276,13 +276,13 @@ def bind_update_name(original: Callable[..., None]) -> Callable[..., object]:
 
     def update_name(self: Span, name: str) -> None:
         try:
-            if isinstance(self, SpanState) and not is_inert(switch) and _try_rename(self, name):
+            if isinstance(self, SpanState) and not switch.inert and _try_rename(self, name):
                 return
         except Exception as error:
             faults.absorb("Span.update_name", error)
         original(self, name)
 
-    return patching(original, update_name, switch)
+    return make_switchable(original, update_name, switch)
 
 
 @critical_section

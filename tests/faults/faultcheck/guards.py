@@ -56,7 +56,7 @@ _TRUSTED = {
     # It tries again with the runtime context's own method. What that raises, too, is not looked at.
     "trace/context/current_context.py": {"restore"},
     # They only read and write fields of one object.
-    "trace/context/scope.py": {"is_inert", "try_leave"},
+    "trace/context/scope.py": {"try_leave"},
     "metrics/instruments/exemplars.py": {"_take"},
     "http/fastapi/requests.py": {"FastapiRequest.announce"},
     # What `make_extract`, `make_inject` and `bind_get` make: their calls, beside stock's own, are in a `try`.

@@ -24,6 +24,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import propagation
 
+from otel_fastpath.patching.switches import SWITCH, Switch
+
 compiled = pytest.mark.parametrize("core", ["c"], indirect=True)
 SPANS = ("trace.set_span_in_context", "trace.get_current_span")
 BAGGAGE = ("baggage.get_all", "baggage.get_baggage", "baggage.set_baggage")
@@ -247,7 +249,8 @@ def test_a_fault_of_ours(ours, stock, monkeypatch, no_faults, caplog, name):
 
     module = sys.modules[PATCHED[name][1].__module__]
     fail = type(fail)(fail.__code__, vars(module), "fail")
-    monkeypatch.setattr(module, "is_inert", fail)
+    failing = type("Failing", (Switch,), {"__slots__": (), "inert": property(fail)})
+    monkeypatch.setattr(vars(ours[name])[SWITCH], "__class__", failing)
     with caplog.at_level(logging.CRITICAL):
         assert use(name, ours[name]) == use(name, stock[name])
     assert no_faults.counts()
