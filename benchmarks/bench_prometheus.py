@@ -3,7 +3,7 @@
     python benchmarks/bench_prometheus.py           the table: stock, pure and compiled core
     otel-fastpath budget check --file benchmarks/budgets.toml --only 'scrape*'
 
-A scrape collects and writes a page of 128 points, of each of which there is one new measurement. The table has 8 points:
+A scrape collects and writes a page of 128 points, of each of which there is one new measurement. The table has 8:
 with 128 of them, stock's part of it takes half an hour under valgrind.
 """
 
@@ -18,7 +18,6 @@ from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import CollectorRegistry, exposition, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
 from setups import ways
-
 
 FEW = EACH[:8]
 
