@@ -218,7 +218,8 @@ def _run_status(options: argparse.Namespace) -> int:
             raise UsageError(f"status --pid {options.pid} {' '.join(options.modules)}: expected one of both")
         return _status_of(options)
     try:
-        if options.here:
+        # A process without `site` has its own packages, which another one would not have.
+        if options.here or sys.flags.no_site:
             # What is loaded stays loaded: a second import of it here would be another one.
             return _status_here(options, application)
         asked = [f"--{name.replace('_', '-')}" for name in ("all", "as_is") if getattr(options, name)]

@@ -34,9 +34,10 @@ class Facts:
 
     Attributes:
         hold: Returns whether every attribute still has its value.
+        is_held: The same, for code that is not compiled.
     """
 
-    __slots__ = ("hold", "items")
+    __slots__ = ("hold", "is_held", "items")
 
     def __init__(self, items: Iterable[tuple[object, str, object]]) -> None:
         self.renew(items)
@@ -61,6 +62,7 @@ class Facts:
             lines.append(f"  if not ({holds}): return False")
         exec("\n".join([*lines, "  return True"]), names)  # noqa: S102  # see above
         self.hold: Callable[[], bool] = names["hold"]
+        self.is_held = self.hold
 
 
 # By id, so that whatever an attribute may have can be looked up.
@@ -94,7 +96,7 @@ def holds_now(fact: tuple[object, str, object]) -> bool:
 
 
 def is_true(facts: Facts) -> bool:
-    """What `Facts.hold` returns, for code that is not hot: the compiled form of that cannot be called from Python."""
+    """Whether all of them are true, also those that `Facts.hold` takes for granted."""
     for owner, name, value in facts.items:
         if (name in vars(owner)) if value is ABSENT else not is_same(getattr(owner, name, ABSENT), value):
             return False

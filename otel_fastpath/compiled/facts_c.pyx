@@ -127,6 +127,10 @@ cdef class Facts:
         # What another thread has found out meanwhile is about the others.
         one_more(&changes)
 
+    def is_held(self):
+        """What `hold` returns."""
+        return self.hold()
+
     @cython.critical_section
     cdef tuple _known(self):
         return self.looked_at

@@ -23,7 +23,7 @@ from opentelemetry.sdk._logs import _internal as sdk_internal
 from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
-from otel_fastpath.compiled.facts import ABSENT, WatchedFact, is_true
+from otel_fastpath.compiled.facts import ABSENT, WatchedFact
 from otel_fastpath.logs.records.record_class import attribute_limits
 from otel_fastpath.patching import stock
 from otel_fastpath.patching.sights import Sights
@@ -152,7 +152,7 @@ class LoggerPlanner:
             raise _NotOurs
         root = logger._multi_log_record_processor
         shared = self._shared.kept(root)
-        if shared is None or not is_true(shared.values[0]):
+        if shared is None or not shared.values[0].is_held():
             shared = self._shared.keep_values(root, *self._of_provider(root))
         plan.facts, plan.batch, plan.forwards = shared.values
         plan.size = -1

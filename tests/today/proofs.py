@@ -161,7 +161,7 @@ def _faults(name: str, core: str, start: float) -> Proof:
 
 # How long it takes to import a library and go through its host under valgrind.
 _UNDER_VALGRIND = {
-    **dict.fromkeys(("asyncpg", "psycopg", "psycopg2", "redis", "sqlalchemy", "sqlite3"), 42),
+    **dict.fromkeys(("asyncpg", "celery", "psycopg", "psycopg2", "redis", "sqlalchemy", "sqlite3"), 42),
     "http-clients": 60,
     "wsgi-servers": 60,
 }
@@ -196,7 +196,7 @@ PROOFS = (
     _faults("compiled core", "c", 60),
     _memcheck("memcheck, paths", tuple(PATHS), 2, start=45),
     # Each imports its library under valgrind, in a process of its own.
-    *(_memcheck(f"memcheck, {host}", (host,), _UNDER_VALGRIND.get(host, 54)) for host in HOSTS),
+    *(_memcheck(f"memcheck, {host}", (host,), _UNDER_VALGRIND.get(host, 46)) for host in HOSTS),
     Proof(
         "upstream",
         _python("upstream/run.py"),

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from celery import signals
 from celery.contrib.testing.worker import start_worker
 
 from .conftest import Tasks, Telemetry
@@ -30,9 +31,22 @@ def add(one, other):
     return one + other
 
 
+@pytest.fixture
+def own_logging():
+    """A worker leaves the root logger as it is."""
+
+    def configure(**_given):
+        pass
+
+    signals.setup_logging.connect(configure)
+    yield
+    signals.setup_logging.disconnect(configure)
+
+
+@pytest.mark.usefixtures("ours", "own_logging")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("pool", ["solo", "threads"])
-def test_from_producer_to_worker(ours, pool):  # noqa: ARG001  # the hooks are in place
+def test_from_producer_to_worker(pool):
     """One trace, with the memory broker."""
     tasks, telemetry = Tasks(), Telemetry()
     tasks.app.conf.update(result_backend="cache+memory://", broker_url="memory://")
