@@ -15,11 +15,11 @@ from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.switches import SWITCH
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Where a function that is not Python's keeps its switch: an object whose `inert` says whether it passes its calls on.
+SWITCH: Final = "_otel_fastpath_switch"
 _MISSING: Final = object()
 _ORIGINAL: Final = "_otel_fastpath_original"
 # Descriptors that hold functions, and the attributes in which they hold them.

@@ -8,11 +8,10 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING
 
+from otel_fastpath.patching.swap import SWITCH
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# Where a function that is not Python's keeps its switch: an object whose `inert` says whether it passes its calls on.
-SWITCH = "_otel_fastpath_switch"
 
 
 class Switch:

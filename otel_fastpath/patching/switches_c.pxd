@@ -1,8 +1,6 @@
 # C types for the compiled twin of switches.py.
 from otel_fastpath.compiled.sharing_c cimport shared_flag
 
-cdef str SWITCH
-
 cdef class Switch:
     cdef public shared_flag inert
 
