@@ -232,8 +232,11 @@ cdef extern from *:
         PyObject *made = PyDict_Type.tp_new((PyTypeObject *)type, NULL, NULL);
         Py_ssize_t size = mapping == Py_None ? 0 : PyDict_Size(mapping);
         int has_key = 0;
-        /* Most contexts are empty, or hold a span and nothing else. */
-        if (size == 1) has_key = PyDict_Contains(mapping, key);
+        /* Most contexts are empty, or hold a span and nothing else. An equal key stays the one that it is. */
+        if (size == 1 && (has_key = PyDict_Contains(mapping, key)) > 0) {
+            Py_ssize_t at = 0;
+            PyDict_Next(mapping, &at, &key, NULL);
+        }
         if (made == NULL || size < 0 || has_key < 0 || (size > has_key && PyDict_Update(made, mapping))
             || PyDict_SetItem(made, key, value)) Py_CLEAR(made);
         return made;

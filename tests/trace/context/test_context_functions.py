@@ -350,3 +350,16 @@ def test_imported_anew(ours, monkeypatch):
     monkeypatch.setattr(propagation, "get_value", ours["context.get_value"])
     importlib.import_module("opentelemetry.propagate")
     assert stock_frames(trace.get_current_span) == set()
+
+
+def test_an_equal_key_stays_the_one_that_it_is(ours):
+    """As in a dict: the value is replaced, the key is not."""
+
+    class Text(str):
+        __slots__ = ()
+
+    first = ours["context.set_value"]("a", 1, context_api.Context({Text("b"): 0}))
+    only = ours["context.set_value"]("b", 1, context_api.Context({Text("b"): 0}))
+
+    assert [type(key) for key in first] == [Text, str]
+    assert [(type(key), value) for key, value in only.items()] == [(Text, 1)]
