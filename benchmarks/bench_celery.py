@@ -157,6 +157,9 @@ def _pair(use: Callable[[Given], object]) -> tuple[Callable[[Given], None], Call
             pass
         use(given)
 
+    # The table finds them by these names.
+    name = use.__name__.removeprefix("_")
+    bare.__name__, instrumented.__name__ = f"{name}_bare", name
     return bare, instrumented
 
 
