@@ -116,6 +116,8 @@ class Run:
                 getattr(self, what)(*rest)
             except Exception as error:
                 self.happened.append((what, type(error).__name__, str(error)[:60]))
+            # Where a hook of stock's raises, its frame keeps an open span: until the collector comes, which is now.
+            gc.collect()
             now = context.get_current()
             self.happened.append((what, sorted(now), trace.get_current_span(now).is_recording()))
 
@@ -238,7 +240,7 @@ def logged(into, *, is_debug):
 
     class Handler(logging.Handler):
         def emit(self, record):
-            text = re.sub(" at 0x[0-9a-f]+", "", record.getMessage().partition("\n")[0])
+            text = re.sub(" at 0x[0-9a-f]+|[0-9.]+s ago", "", record.getMessage().partition("\n")[0])
             into.append((record.name, record.levelname, re.sub("[0-9a-f]{8}-[0-9a-f-]{27}", "id", text)[:200]))
 
     handler, loggers = Handler(), [logging.getLogger(name) for name in ("opentelemetry", "celery")]
@@ -312,17 +314,17 @@ def happens(shop, chosen, program):
 def shop():
     """The application."""
     made = Shop()
+    # Each collection looks at what the programs make only.
+    gc.collect()
+    gc.freeze()
     yield made
+    gc.unfreeze()
     made.tasks.close()
 
 
 @pytest.mark.proves("celery.hooks")
-# The same programs in each run: with others, a span that stock's hooks leave open ends when the collector comes.
 @settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(chosen=SETTINGS, program=PROGRAMS)
 def test_random_tasks(ours, shop, chosen, program):
