@@ -83,7 +83,7 @@ TWINS: Final = (
     "others.suppression.suppressing_c",
     "otlp.encoder_c",
     "patching.plans_c",
-    "patching.switches_c",
+    "patching.swapping.switches_c",
     "trace.by_name_c",
     "trace.exporting_c",
     "trace.span_start_c",
@@ -189,7 +189,7 @@ if TYPE_CHECKING:
     from otel_fastpath.others.suppression import suppressing as others_suppression_suppressing
     from otel_fastpath.otlp import encoder as otlp_encoder
     from otel_fastpath.patching import plans as patching_plans
-    from otel_fastpath.patching import switches as patching_switches
+    from otel_fastpath.patching.swapping import switches as patching_swapping_switches
     from otel_fastpath.trace import by_name as trace_by_name
     from otel_fastpath.trace import exporting as trace_exporting
     from otel_fastpath.trace import span_start as trace_span_start

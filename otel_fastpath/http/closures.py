@@ -13,8 +13,8 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.patch import SkipError
+from otel_fastpath.patching.swapping.diverting import Diversions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from otel_fastpath.trace.stock_sources import sources as core_sources
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from otel_fastpath.patching.diverting import Diversions
+    from otel_fastpath.patching.swapping.diverting import Diversions
 
 
 def client_patch(

@@ -12,7 +12,7 @@ from otel_fastpath.compiled.helpers import item
 from otel_fastpath.compiled.traceparent import write_traceparent
 from otel_fastpath.logs.records.emitting import span_context_in
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

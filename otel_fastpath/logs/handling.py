@@ -32,7 +32,7 @@ from otel_fastpath.logs.records.emitting import (
 )
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.stack_traces import is_standard, snapshot
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.patching import swap
 from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.swapping import swap
 from otel_fastpath.trace.stock_sources import API, sources
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from otel_fastpath.compiled.facts import ABSENT, WatchedFact
 from otel_fastpath.logs.records.record_class import attribute_limits
 from otel_fastpath.patching import stock
 from otel_fastpath.patching.sights import Sights
-from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.patching.swapping.swap import seen_through
 from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 
 if TYPE_CHECKING:

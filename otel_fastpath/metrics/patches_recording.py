@@ -16,7 +16,7 @@ from otel_fastpath.metrics.known_types import FINDING
 from otel_fastpath.metrics.set_up import forget_recorders, set_up
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import ReplacedError, SkipError, check_sources
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 from otel_fastpath.trace.set_up import forget_names
 from otel_fastpath.trace.stock_sources import SCOPE_KEYS, SDK, sources, sources_if_any
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath import compiled
 from otel_fastpath.locks import Agenda, Lock
 from otel_fastpath.patching import imports
-from otel_fastpath.patching import swap as _swap
 from otel_fastpath.patching.patch_row import Row, State
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.sources import proven
@@ -33,12 +32,13 @@ from otel_fastpath.patching.sources.guard import (
     owner_of,
 )
 from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.swapping import swap as _swap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from otel_fastpath.patching.diverting import Diversions
     from otel_fastpath.patching.stock import Stock
+    from otel_fastpath.patching.swapping.diverting import Diversions
 
 __all__ = [
     "Installation",

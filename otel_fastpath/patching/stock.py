@@ -14,7 +14,6 @@ from types import CodeType, FunctionType, GenericAlias, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled.facts import Facts, WatchedFact, is_same, original_of
-from otel_fastpath.patching import swap
 from otel_fastpath.patching.cache import remembering
 from otel_fastpath.patching.sources.guard import (
     ReplacedError,
@@ -26,6 +25,7 @@ from otel_fastpath.patching.sources.guard import (
     owner_of,
 )
 from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.swapping import swap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Layers over hooks that libraries hold as functions of their own: what a patch has diverted (`patching.diverting`).
+"""Layers over hooks that libraries hold as functions of their own: what a patch has diverted (`swapping.diverting`).
 
 Such a function is in no attribute that a layer could be laid over. It passes its calls on to a hook, and with a layer
 to that.

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath import compiled
-from otel_fastpath.patching.swap import SWITCH
+from otel_fastpath.patching.swapping.swap import SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable

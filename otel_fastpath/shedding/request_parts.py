@@ -11,7 +11,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 
 if TYPE_CHECKING:
     from otel_fastpath.shedding.shed import Shed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.patch import Installation, State, installations
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 from otel_fastpath.shedding.diverted import Diverted
 from otel_fastpath.shedding.timing import CountedHook, await_counted, time_call
 from otel_fastpath.shedding.watches import TimeWatch, standing_in

@@ -13,7 +13,7 @@ from typing import Any, Final
 from opentelemetry.instrumentation import dependencies
 
 from otel_fastpath.patching.interpreter import read_field
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 
 _LOADER: Final = "opentelemetry.instrumentation.auto_instrumentation._load"
 _CHECK: Final = "get_dist_dependency_conflicts"

@@ -18,7 +18,7 @@ from opentelemetry.instrumentation.distro import BaseDistro  # type: ignore[attr
 from otel_fastpath.locks import Agenda
 from otel_fastpath.patching import imports
 from otel_fastpath.patching.stock import inherits
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 from otel_fastpath.start import conflicts, libraries
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.sdk.trace import Span
 
 from otel_fastpath.compiled import hot
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

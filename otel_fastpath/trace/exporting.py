@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import export as _export_api
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import attach_value, detach, restore
 from otel_fastpath.trace.spans.identity import INVALID
 from otel_fastpath.trace.spans.recorded import SpanState

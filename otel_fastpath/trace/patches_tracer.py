@@ -16,7 +16,7 @@ from otel_fastpath import compiled, lazy
 from otel_fastpath.compiled import hot
 from otel_fastpath.patching.patch import Patch, ReplacedError, SkipError
 from otel_fastpath.patching.sources.guard import check_sources
-from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.patching.swapping.swap import seen_through
 from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_names, forget_plans, set_up
 from otel_fastpath.trace.stock_sources import (

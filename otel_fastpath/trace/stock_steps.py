@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanContext, SpanKind
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.sources.guard import are_known
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.span_start import _start_span, plan_of
 from otel_fastpath.trace.spans.identity import INVALID
 from otel_fastpath.trace.spans.recorded import SpanState, read_only_copy

@@ -8,7 +8,7 @@ from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_span import is_known_use_span
 from otel_fastpath.trace.context.scope import OpenScope, ScopeKind, fill
 from otel_fastpath.trace.span_start import start_span

@@ -20,7 +20,7 @@ from opentelemetry.util import http as util
 from opentelemetry.util.http import parse_excluded_urls
 
 from otel_fastpath.http.clients import kinds
-from otel_fastpath.patching import swap
+from otel_fastpath.patching.swapping import swap
 
 # Newer releases of openai bring httpx2.
 MODULES = [

@@ -21,7 +21,7 @@ from functions import function_in, modules
 from opentelemetry import trace
 
 from otel_fastpath.db.stand_ins import CollectedAttributes
-from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.patching.swapping.swap import seen_through
 
 KEY = "mutated.key"
 MARK = "~"

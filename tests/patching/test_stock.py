@@ -15,8 +15,9 @@ from opentelemetry.util.genai.invocation import EmbeddingInvocation
 from opentelemetry.util.genai.types import Error
 
 from otel_fastpath.compiled.facts import Facts, is_true
-from otel_fastpath.patching import stock, swap
+from otel_fastpath.patching import stock
 from otel_fastpath.patching.stock import Reached
+from otel_fastpath.patching.swapping import swap
 
 FIRST = (
     "opentelemetry.instrumentation.dbapi:CursorTracer.traced_execution",

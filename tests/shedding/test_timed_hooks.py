@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 from otel_fastpath import compiled
-from otel_fastpath.patching.swap import Swap
+from otel_fastpath.patching.swapping.swap import Swap
 from otel_fastpath.shedding import layer, timed_hooks, watches
 from otel_fastpath.shedding.watches import TimeWatch, standing_in
 

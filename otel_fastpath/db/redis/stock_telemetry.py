@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.db.conventions import Conventions
 from otel_fastpath.db.stand_ins import CollectedAttributes, OneTracer
-from otel_fastpath.patching import swap
 from otel_fastpath.patching.stock import Reached
+from otel_fastpath.patching.swapping import swap
 
 if TYPE_CHECKING:
     from otel_fastpath.db.redis.commands import Command, PipelineCommands

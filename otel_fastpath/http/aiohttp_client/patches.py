@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.http.instrumenting import client_patch
-from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.outcome import call_guarded
+from otel_fastpath.patching.swapping.diverting import Diversions
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from otel_fastpath.http.httpx.calls import HttpxInstrumentation
-    from otel_fastpath.patching.diverting import Diversions
+    from otel_fastpath.patching.swapping.diverting import Diversions
 
 # Where a transport of stock's keeps its `HttpxInstrumentation`.
 PLANS: Final = PlanStore("_otel_fastpath")

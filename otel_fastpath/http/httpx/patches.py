@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.http.instrumenting import client_patch
 from otel_fastpath.http.stock_sources import sources
-from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.sources.guard import are_known
+from otel_fastpath.patching.swapping.diverting import Diversions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from otel_fastpath.compiled import hot
 from otel_fastpath.http.instrumenting import client_patch, diverting
 from otel_fastpath.http.stock_sources import SOCKETS
-from otel_fastpath.patching.diverting import Diversions
+from otel_fastpath.patching.swapping.diverting import Diversions
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config

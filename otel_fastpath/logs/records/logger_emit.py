@@ -13,7 +13,7 @@ from otel_fastpath.logs.records.queueing import try_emit_given
 from otel_fastpath.logs.records.stock_records import given_record, made_record
 from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from otel_fastpath.logs.records.emitting import COPIES, LEFT, LogPlan, stored_at
 from otel_fastpath.logs.records.record_class import FIELDS
 from otel_fastpath.logs.records.stock_records import bound_attributes
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.planning.plan import enqueue
 from otel_fastpath.trace.spans.ending import batch_of
 

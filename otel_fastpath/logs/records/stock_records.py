@@ -27,7 +27,7 @@ from otel_fastpath.logs.records.emitting import (
 )
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import current
 from otel_fastpath.trace.spans.bounding import bounded_attributes
 

@@ -14,7 +14,7 @@ from otel_fastpath.compiled.helpers import address, get_item
 from otel_fastpath.logs.records.emitting import plan_of, try_emit
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import PlannedValues, PlanStore
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

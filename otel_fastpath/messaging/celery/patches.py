@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.messaging.celery import stock_celery as stock
-from otel_fastpath.patching.diverting import Diversions
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.swapping.diverting import Diversions
 from otel_fastpath.trace.stock_sources import SDK
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from otel_fastpath.metrics.instruments.recording import _TRACED, _add, _try_open
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import span_in
 
 if TYPE_CHECKING:

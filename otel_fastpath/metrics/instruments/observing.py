@@ -21,7 +21,7 @@ from otel_fastpath.metrics.instruments.exponential import LEFT
 from otel_fastpath.metrics.instruments.recording import _TRACED, _add, _pass_on, _try_open, cells_of
 from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_inside
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import _variable, span_in
 
 if TYPE_CHECKING:

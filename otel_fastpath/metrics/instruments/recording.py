@@ -31,7 +31,7 @@ from otel_fastpath.metrics.instruments.reentry import hold_locks, inside, is_ins
 from otel_fastpath.metrics.instruments.reentry import record as record_as_stock
 from otel_fastpath.metrics.instruments.series import Series
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import READING_SPAN, _variable, span_in
 from otel_fastpath.trace.spans.identity import REPLACED, Identity
 

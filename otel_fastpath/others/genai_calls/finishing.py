@@ -37,7 +37,7 @@ from otel_fastpath.others.genai_calls.contents import add_encoded, contents
 from otel_fastpath.others.genai_calls.stock_genai import FINISHED, OddValueError
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

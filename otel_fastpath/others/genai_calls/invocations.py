@@ -31,7 +31,7 @@ from otel_fastpath.others.genai_calls.call_fields import MERGED, has_dicts, metr
 from otel_fastpath.others.genai_calls.stock_genai import BEGUN, MEASURED
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.settings import VARIABLES, encoded
 from otel_fastpath.trace.context.context_functions import attach_known, known_context
 from otel_fastpath.trace.context.current_context import with_span

@@ -14,7 +14,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import drop_finalizer, get_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import READING_VALUE, _variable, attach_flags, detach, restore
 from otel_fastpath.trace.context.scope import Scope, ScopeKind, fill, try_leave
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from packaging.requirements import Requirement
 
-from otel_fastpath.patching import swap
 from otel_fastpath.patching.quiet import Quiet
 from otel_fastpath.patching.sources import proven
 from otel_fastpath.patching.sources.origin import origin
+from otel_fastpath.patching.swapping import swap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import copied, get_item, value_of, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.context_functions import known_context
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_value, is_instance, reset_value, set_value, value_of, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import (
     ATTACHING_CONTEXT,
     DETACHING_CONTEXT,

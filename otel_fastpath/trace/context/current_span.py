@@ -12,7 +12,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import drop_finalizer, has_no_fields
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN, as_defined
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
 from otel_fastpath.trace.context.scope import OpenScope, Scope, ScopeKind, add_frames, decorate, fill
 

@@ -13,7 +13,7 @@ from otel_fastpath.compiled.facts import is_true
 from otel_fastpath.patching.instrumentor_report import TracerStatus
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.patching.stock import definer
-from otel_fastpath.patching.swap import is_in_force, seen_through
+from otel_fastpath.patching.swapping.swap import is_in_force, seen_through
 from otel_fastpath.trace.planning.sampling import ASK
 from otel_fastpath.trace.planning.tracer_planner import PLAN
 from otel_fastpath.trace.stock_sources import CONTEXT_MANAGERS

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceId
 
 from otel_fastpath.compiled.facts import ABSENT, is_true
 from otel_fastpath.patching import stock
-from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.patching.swapping.swap import seen_through
 from otel_fastpath.trace.planning.read_values import READ_AT_END, READ_AT_START
 from otel_fastpath.trace.stock_sources import KNOWN
 

@@ -16,7 +16,7 @@ from otel_fastpath.compiled.helpers import address, get_item, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import PlanStore
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.planning.plan import ProcessorQueue, enqueue
 from otel_fastpath.trace.spans.identity import INVALID, REPLACED
 from otel_fastpath.trace.spans.recorded import SpanState, read_only_copy

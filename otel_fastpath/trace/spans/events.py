@@ -17,7 +17,7 @@ from otel_fastpath.compiled.helpers import new_instance, read_clock
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.spans.recorded import SpanState
 from otel_fastpath.trace.stack_traces import is_standard, record_under, snapshot, text

@@ -22,7 +22,7 @@ from otel_fastpath.compiled.helpers import item, plain_copy
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined, definer
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.spans.bounding import bounded_attributes, bounded_list
 from otel_fastpath.trace.spans.recorded import SpanState
 

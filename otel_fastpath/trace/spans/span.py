@@ -30,7 +30,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.interpreter import FREE_THREADED
-from otel_fastpath.patching.switches import Switch, make_switchable
+from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, frozen, made
 from otel_fastpath.trace.spans.identity import Identity

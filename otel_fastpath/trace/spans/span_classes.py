@@ -20,7 +20,7 @@ from opentelemetry.trace import NonRecordingSpan
 from otel_fastpath.lazy import is_being_made
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined, is_defined_in
-from otel_fastpath.patching.swap import seen_through
+from otel_fastpath.patching.swapping.swap import seen_through
 from otel_fastpath.trace.spans import containers
 
 if TYPE_CHECKING:

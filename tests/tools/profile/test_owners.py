@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from otel_fastpath.patching import swap
+from otel_fastpath.patching.swapping import swap
 from otel_fastpath.tools.profile.attribution import modules, passing
 from otel_fastpath.tools.profile.attribution.owners import REST, Frame, Owner, is_importing, owner
 from otel_fastpath.tools.profile.attribution.samples import samples

@@ -24,8 +24,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import propagation
 
-from otel_fastpath.patching.swap import SWITCH
-from otel_fastpath.patching.switches import Switch
+from otel_fastpath.patching.swapping.swap import SWITCH
+from otel_fastpath.patching.swapping.switches import Switch
 
 compiled = pytest.mark.parametrize("core", ["c"], indirect=True)
 SPANS = ("trace.set_span_in_context", "trace.get_current_span")

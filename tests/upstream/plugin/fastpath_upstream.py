@@ -180,7 +180,7 @@ def _standing_at(target: str) -> Any:
 
 def _is_put_back(target: str) -> bool:
     """Whether what stands there is a replacement of ours again, made anew."""
-    swap = sys.modules.get("otel_fastpath.patching.swap")
+    swap = sys.modules.get("otel_fastpath.patching.swapping.swap")
     value = _standing_at(target)
     return swap is not None and swap.seen_through(value) is not value
 

@@ -83,7 +83,7 @@ def deferring() -> StandIn:
 
 def renewing() -> StandIn:
     """Patch something by otel-fastpath's own means, which the first call does anew."""
-    from otel_fastpath.patching.swap import Swap
+    from otel_fastpath.patching.swapping.swap import Swap
 
     swap = Swap(Span, "update_name")
 

@@ -57,7 +57,7 @@ def passes_on(file: str, first_line: int, line: int, *, is_last: bool = False) -
             that was given is the function's own work.
     """
     module = _module(file)
-    # Nothing is called from a function's head, but by one whose code otel-fastpath has exchanged (`patching.swap`).
+    # Nothing is called from a function's head, but by one whose code otel-fastpath has exchanged (`swapping.swap`).
     # A function that has just begun is there, too, and has called nothing yet.
     is_exchanged = not is_last and line == first_line < module.bodies.get(first_line, 0)
     return is_exchanged or any(

@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING
 
-from otel_fastpath.patching.swap import SWITCH
+from otel_fastpath.patching.swapping.swap import SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 class Switch:
-    """Makes a function inert if its code cannot be exchanged (see `otel_fastpath.patching.swap`).
+    """Makes a function inert if its code cannot be exchanged (see `otel_fastpath.patching.swapping.swap`).
 
     Attributes:
         inert: Whether the function passes every call to the original.

@@ -10,7 +10,7 @@ import types
 import pytest
 import wrapt
 
-from otel_fastpath.patching.swap import Swap, seen_through
+from otel_fastpath.patching.swapping.swap import Swap, seen_through
 
 
 def exchange(owner, name, make):

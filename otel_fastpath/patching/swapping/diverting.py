@@ -10,7 +10,7 @@ import weakref
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from otel_fastpath.patching import swap
+from otel_fastpath.patching.swapping import swap
 
 if TYPE_CHECKING:
     import functools
