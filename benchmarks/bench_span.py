@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from typing import Any
 
+import wrapt
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -36,6 +37,7 @@ class Given:
 
     Attributes:
         tracer: A tracer of a provider with a batch processor.
+        before: A proxy of it.
         dropping: A tracer of a provider that samples nothing.
         span: A recording span.
         proxy: A tracer without a provider.
@@ -48,6 +50,7 @@ class Given:
     def __init__(self) -> None:
         self.provider = batching()
         self.tracer = self.provider.get_tracer("bench")
+        self.before: Any = wrapt.ObjectProxy(self.tracer)
         dropping = TracerProvider(sampler=ParentBased(TraceIdRatioBased(0.0)))
         dropping.add_span_processor(BatchSpanProcessor(Drop()))
         self.dropping = dropping.get_tracer("bench")
@@ -136,6 +139,11 @@ def add_link(given: Given) -> None:
 def start_and_end(given: Given) -> None:
     """A span that is never the current one."""
     given.tracer.start_span("GET /items/{item_id}").end()
+
+
+def start_by_another(given: Given) -> None:
+    """The same by an object of another package that stands before the tracer, as OpenInference's does."""
+    type(given.tracer).start_span(given.before, "GET /items/{item_id}").end()
 
 
 def reconfigured(given: Given) -> None:

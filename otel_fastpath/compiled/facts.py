@@ -35,9 +35,10 @@ class Facts:
     Attributes:
         hold: Returns whether every attribute still has its value.
         is_held: The same, for code that is not compiled.
+        is_complete: Whether `hold` takes none of them for granted.
     """
 
-    __slots__ = ("hold", "is_held", "items")
+    __slots__ = ("hold", "is_complete", "is_held", "items")
 
     def __init__(self, items: Iterable[tuple[object, str, object]]) -> None:
         self.renew(items)
@@ -49,7 +50,8 @@ class Facts:
         # a statement of its own, because one long expression has twice the bytecodes.
         names: dict[str, Any] = {"is_same": is_same}
         lines = ["def hold():"]
-        looked_at = (each for each in self.items if type(each) is not WatchedFact or not holds_now(each))
+        looked_at = [each for each in self.items if type(each) is not WatchedFact or not holds_now(each)]
+        self.is_complete = len(looked_at) == len(self.items)
         for number, (owner, name, value) in enumerate(looked_at):
             names[f"of_{number}"] = vars(owner) if value is ABSENT else owner
             names[f"value_{number}"] = value
@@ -62,7 +64,7 @@ class Facts:
             lines.append(f"  if not ({holds}): return False")
         exec("\n".join([*lines, "  return True"]), names)  # noqa: S102  # see above
         self.hold: Callable[[], bool] = names["hold"]
-        self.is_held = self.hold
+        self.is_held: Callable[[], bool] = self.hold
 
 
 # By id, so that whatever an attribute may have can be looked up.
@@ -97,6 +99,8 @@ def holds_now(fact: tuple[object, str, object]) -> bool:
 
 def is_true(facts: Facts) -> bool:
     """Whether all of them are true, also those that `Facts.hold` takes for granted."""
+    if facts.is_complete:
+        return facts.is_held()
     for owner, name, value in facts.items:
         if (name in vars(owner)) if value is ABSENT else not is_same(getattr(owner, name, ABSENT), value):
             return False

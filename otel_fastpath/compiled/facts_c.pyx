@@ -131,6 +131,11 @@ cdef class Facts:
         """What `hold` returns."""
         return self.hold()
 
+    @property
+    def is_complete(self):
+        """Whether `hold` takes none of them for granted."""
+        return len(self._known()) == len(self.items)
+
     @cython.critical_section
     cdef tuple _known(self):
         return self.looked_at

@@ -88,7 +88,7 @@ def _why_none(starting: Any) -> str:
 def _broken(facts: Any) -> str:
     """What no longer holds."""
     for owner, name, value in facts.items:
-        if not is_true(SimpleNamespace(items=((owner, name, value),))):  # type: ignore[arg-type]  # all that it reads
+        if not is_true(SimpleNamespace(items=((owner, name, value),), is_complete=False)):  # type: ignore[arg-type]  # all that it reads
             shown = owner if isinstance(owner, type) else type(owner)
             return f"{(definer(shown, name) or shown).__name__}.{name} was replaced by {origin(_raw(shown, name))}"
     return ""

@@ -100,15 +100,16 @@ class TracerPlanner:
 
     def make_plan(self, tracer: Any) -> Any:
         """Make the tracer's plan and store it on the tracer; None if stock must start its spans."""
-        plan = self._like_others(tracer)
-        if plan is not None:
-            return self._keep(plan, tracer)
+        is_own = issubclass(type(tracer), Tracer)
+        plan = self._like_others(tracer) if is_own else self._plans.beside(tracer)
+        # Nobody notices when a part of an object that delegates to a tracer is set.
+        if plan is not None and (is_own or (plan.starting.is_held() and self._holds(plan, tracer))):
+            return self._keep(plan, tracer) if is_own else plan
         # Other code may replace these for a while only.
         if not is_true(self._router.starting) or self._plans.is_refused(tracer):
             return None
-        is_own = issubclass(type(tracer), Tracer)
         try:
-            plan = self.plan_own(tracer) if is_own else self._delegated(tracer)
+            plan = self.plan_own(tracer) if is_own else self._plans.keep_beside(self._plan(tracer), tracer)
         except Exception as error:
             faults.raise_interruption(error)
             _logger.exception("The fast path cannot read %r; stock starts its spans.", tracer)
@@ -158,14 +159,6 @@ class TracerPlanner:
         with suppress(TypeError):
             facts = self._core.facts([*plan.starting.items, *plan.ending.items, *_facts_of(plan)])
             self._models.keep_values(tracer.span_processor, plan, facts)
-        return plan
-
-    def _delegated(self, tracer: Any) -> Any:
-        """The plan of an object that delegates to a tracer, made anew if it does not hold any more."""
-        plan = self._plans.beside(tracer)
-        # Nobody notices when one of its parts is set.
-        if plan is None or not (self._holds(plan, tracer) and is_true(plan.starting)):
-            plan = self._plans.keep_beside(self._plan(tracer), tracer)
         return plan
 
     def _like_others(self, tracer: Any) -> Any:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # The row of the list with no vendor.
 SDK = "sdk"
+# Of what is left, with which a package is named.
+_LEAST_SHARE = 0.1
 _COLUMNS = ("vendor", "release", "what it sends", "stock", "otel-fastpath", "saved", "gain")
 _HEAD = f"| {' | '.join(_COLUMNS)} |\n| --- | --- | --- | ---: | ---: | ---: | ---: |\n"
 
@@ -29,8 +31,10 @@ def document(results: Sequence[Result]) -> str:
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     reasons = [f"- {each.reason}\n" for result in results for each in result.vendor.differences]
     listed = f"Intentional differences:\n\n{''.join(reasons)}\n" if reasons else ""
+    rest = [_rest(result) for result in results if result.gain and result.gain.shares]
+    left = f"Where less than half is saved, what is left is in:\n\n{''.join(rest)}\n" if rest else ""
     made = f"Python {platform.python_version()}; costs in {unit}; {today}."
-    return f"{table(results)}\n{listed}{made}\n"
+    return f"{table(results)}\n{left}{listed}{made}\n"
 
 
 def _row(result: Result, sdk: float) -> str:
@@ -43,6 +47,13 @@ def _row(result: Result, sdk: float) -> str:
     else:
         cells += [""] * 4
     return f"| {' | '.join(cells)} |\n"
+
+
+def _rest(result: Result) -> str:
+    """The packages that most of what is left is in."""
+    assert result.gain is not None
+    shares = [f"`{name}` {share:.0%}" for name, share in result.gain.shares.items() if share >= _LEAST_SHARE]
+    return f"- {result.vendor.title}: {', '.join(shares)}\n"
 
 
 def _with_goal(text: str, value: float, goal: float, form: str, sign: str = "") -> str:
