@@ -170,7 +170,7 @@ release/test: setup
 release/tag: setup
 	$(PY) tests/releases/tag.py "$(TAG)"
 
-# Generate the pages that are made from the source: docs/patches.md and docs/telemetry.md. `make test` checks that they are up to date.
+# Generate the pages that are made from the source: docs/patches*.md, docs/telemetry-*.md and others. `make test` checks that they are up to date.
 .PHONY: docs-tables
 docs-tables: setup ## Write the tables that are generated from the source
 	$(PY) docs/tables.py
