@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from examples.demo.chart import MARGIN, WIDTH, legend, picture
+from examples.demo.chart import MARGIN, WIDTH, head, picture
 
 # What stands beside the longest bar has the rest.
-PLOT = 450
-BAR, STEP, TOP = 26, 58, 88
+PLOT = 320
+BAR, STEP = 24, 56
 
 
 def draw(found: Mapping[str, Any], titles: Mapping[str, str]) -> str:
@@ -24,10 +24,12 @@ def draw(found: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     legs = found["legs"]
     kinds = ["service", *(legs["stock"]["signals_cpu_us"] or ["telemetry"])]
     scale = PLOT / max(leg["cpu_us"]["median"] for leg in legs.values())
-    shapes = [*legend({kind: kind for kind in kinds}, 60)]
-    for at, (name, leg) in enumerate(legs.items()):
-        shapes += _bar(titles[name], leg, _parts(leg, legs["bare"]), TOP + STEP * at, scale)
-    return picture("CPU per request, in microseconds", found["title"], TOP + STEP * len(legs), shapes)
+    title = "CPU per request, in microseconds"
+    shapes, top = head(title, found["title"], {kind: kind for kind in kinds})
+    for name, leg in legs.items():
+        shapes += _bar(titles[name], leg, _parts(leg, legs["bare"]), top, scale)
+        top += STEP
+    return picture(f"{title}: {found['title']}", top, shapes)
 
 
 def _parts(leg: Mapping[str, Any], bare: Mapping[str, Any]) -> dict[str, float]:
@@ -37,7 +39,7 @@ def _parts(leg: Mapping[str, Any], bare: Mapping[str, Any]) -> dict[str, float]:
     return {"service": bare["cpu_us"]["median"], **parts}
 
 
-def _bar(title: str, leg: Mapping[str, Any], parts: Mapping[str, float], top: int, scale: float) -> Iterator[str]:
+def _bar(title: str, leg: Mapping[str, Any], parts: Mapping[str, float], top: float, scale: float) -> Iterator[str]:
     yield f'<text x="{MARGIN}" y="{top + 12}">{escape(title)}</text>'
     at = float(MARGIN)
     for kind, value in parts.items():

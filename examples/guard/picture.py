@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from examples.demo.chart import MARGIN, WIDTH, legend, picture
+from examples.demo.chart import MARGIN, WIDTH, head, picture
 
 Points = Sequence[tuple[float, float]]
-LEFT, RIGHT = 56, WIDTH - MARGIN
+LEFT, RIGHT = 50, WIDTH - MARGIN
 # A graph has its name above it, and the first one what the load is.
 HEADS = {"share": 42, "probability": 24, "level": 24}
 GAP = 14
-HEIGHTS = {"share": 150, "probability": 64, "level": 64}
+HEIGHTS = {"share": 140, "probability": 60, "level": 60}
 TITLES = {
     "share": "share of the CPU",
     "probability": "traces that are kept",
     "level": "level: what is shed besides",
 }
-TOP = 82
 
 
 def draw(found: Mapping[str, Points], limit: float, phases: Sequence[tuple[float, float]]) -> str:
@@ -38,8 +37,9 @@ def draw(found: Mapping[str, Points], limit: float, phases: Sequence[tuple[float
         "probability": [0.0, 0.5, 1.0],
         "level": [float(each) for each in range(int(most["level"]) + 1)],
     }
-    shapes = [*legend({"telemetry": "telemetry", "limit": f"the limit, {limit:.0%}"}, 58)]
-    top = float(TOP)
+    title = "Telemetry under a step of the load"
+    load = f"{', then '.join(f'{rate:g}' for _, rate in phases)} requests/s"
+    shapes, top = head(title, load, {"telemetry": "telemetry", "limit": f"the limit, {limit:.0%}"})
     for name, high in HEIGHTS.items():
         top += HEADS[name]
         graph = Graph(top, high, most[name], end)
@@ -52,8 +52,7 @@ def draw(found: Mapping[str, Points], limit: float, phases: Sequence[tuple[float
         shapes.append(graph.line(points, "telemetry"))
         top += high + GAP
     shapes += _seconds(top, end)
-    load = ", ".join(f"{rate:g} requests/s for {seconds:g} s" for seconds, rate in phases)
-    return picture("Telemetry's share of the CPU under a step of the load", load, top + 30, shapes)
+    return picture(f"{title}: {load}", top + 18, shapes)
 
 
 def _steps(points: Points, end: float) -> Iterator[tuple[float, float]]:
@@ -109,6 +108,6 @@ class Graph:
             x, _ = self._place(begun, 0)
             yield f'<line class="line" x1="{x:.1f}" x2="{x:.1f}" y1="{self._top:.1f}" y2="{self._bottom:.1f}"/>'
             if is_named:
-                text = f"{rate:g} requests/s"
+                text = f"{rate:g}/s"
                 yield f'<text class="soft" x="{x + 6:.1f}" y="{self._top - 7:.1f}">{text}</text>'
             begun += seconds
