@@ -175,7 +175,8 @@ release/tag: setup
 docs-tables: setup ## Write the tables that are generated from the source
 	$(PY) docs/tables.py
 
-# The site, in build/site: build/site/index.html is its first page. A broken link is an error.
+# The site, in build/site: build/site/index.html is its first page. A broken link is an error. Each page in a browser:
+# make test-slow ARGS=tests/docs/test_site_in_browser.py
 .PHONY: docs
 docs: setup ## Build the site
 	$(PY) -m mkdocs build --quiet --strict
