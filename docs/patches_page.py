@@ -1,6 +1,7 @@
 """Generates docs/patches.md, the list of its parts, and a page of each part: all patches of a subject.
 
-A row shows the declarations that are alike but for their names, and the tests that are marked `proves` with them.
+A row shows a patch's declaration, and the tests that are marked `proves` with its name. What is as in the row above is
+left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from otel_fastpath.features import FEATURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from otel_fastpath.patching.patch import Patch
 
@@ -110,7 +111,7 @@ patches by name.
 FOOT = """
 In the tables, the **budgets** are scenarios of `benchmarks/budgets.toml` and `benchmarks/accelerated.toml`, which
 `make budget` and `make budget NAME=accelerated` measure. The **tests** compare the telemetry with and without the
-patch, or check the telemetry of a wrapper of this package. Patches with the same reason, budgets and tests share a row.
+patch, or check the telemetry of a wrapper of this package. A cell that is empty is as the one above it.
 
 If another instrumentation of the same library exists, there are two more patches,
 `<library>.<its name>.instrument` and `.uninstrument`. They run once, when that instrumentation is instrumented: see
@@ -179,15 +180,7 @@ def _rows(patches: Sequence[Patch], found: dict[str, list[str]]) -> Iterator[str
         same = (patch.why, tuple(patch.budgets), tuple(tests_of(patch.name, found)))
         alike.setdefault(same, []).append(patch)
     for (why, budgets, tests), group in alike.items():
-        cells = (
-            _lines(f"`{patch.name}`" for patch in group),
-            _lines(f"`{patch.target}`" for patch in group),
-            why.replace("|", "\\|"),
-            _lines(budgets),
-            _lines(f"`{test}`" for test in tests),
-        )
-        yield f"| {' | '.join(cells)} |\n"
-
-
-def _lines(texts: Iterable[str]) -> str:
-    return "<br>".join(texts)
+        reasons = [why.replace("|", "\\|"), "<br>".join(budgets), "<br>".join(f"`{test}`" for test in tests)]
+        for patch in group:
+            yield f"| {' | '.join((f'`{patch.name}`', f'`{patch.target}`', *reasons))} |\n".replace("  |", " |")
+            reasons = [""] * len(reasons)

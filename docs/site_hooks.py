@@ -68,7 +68,7 @@ def picture(name: str) -> str:
 
 def _breakable(code: re.Match[str]) -> str:
     """Code in a table, but for the first cell of a row: a long name is broken where its parts end."""
-    return re.sub(r"(?<=\w)([./:_])(?=\w)", r"\1<wbr>", code[0])
+    return re.sub(r"(?<=\w)[./:](?=\w)|(?<=[a-z0-9])_(?=[a-z0-9])", r"\g<0><wbr>", code[0])
 
 
 def _sections(readme: str) -> str:

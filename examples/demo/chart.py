@@ -26,7 +26,7 @@ def head(title: str, below: str, kinds: Mapping[str, str]) -> tuple[list[str], f
         kinds: The legend: colour -> name.
     """
     lines = textwrap.wrap(below, _MOST)
-    top = 36 + 16 * len(lines)
+    top = 40 + 16 * len(lines)
     shapes = [
         f'<text class="title" x="{MARGIN}" y="26">{escape(title)}</text>',
         *(f'<text class="soft" x="{MARGIN}" y="{45 + 16 * at}">{escape(line)}</text>' for at, line in enumerate(lines)),
