@@ -17,7 +17,8 @@ from metadata_hook import file_address  # noqa: E402  # likewise
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Tables of these pages are as wide as a screen.
 WIDE = re.compile(r"(?:patches|performance|telemetry)-")
-_CODE = re.compile(r"(?<=<code>)[^<]+")
+SENTENCE = 30
+_CODE = re.compile(r"(?<=<code>)[^<]{24,}")
 REPOSITORY = _PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
 
 
@@ -33,7 +34,7 @@ def on_page_markdown(markdown: str, page: Any, **_more: Any) -> str:
     if name == "index.md":
         page.meta |= {"template": "home.html", "hide": ["navigation", "toc"]}
         markdown = inside(_sections((ROOT / "README.md").read_text(encoding="utf-8")))
-    if WIDE.match(name):
+    elif WIDE.match(name) or "\n## " not in markdown:
         page.meta["hide"] = ["toc"]
     # Markdown in HTML is read only where this says so; GitHub reads all.
     return outside(titled(markdown.replace("<details>", '<details markdown="1">')), REPOSITORY)
@@ -41,7 +42,7 @@ def on_page_markdown(markdown: str, page: Any, **_more: Any) -> str:
 
 def on_page_content(html: str, **_more: Any) -> str:
     """The HTML of a page: pictures are a part of it, so that they follow the switch of the scheme."""
-    html = re.sub(r"(?<=</td>\n)<td[^>]*>.*?</td>", lambda cell: _CODE.sub(_breakable, cell[0]), html)
+    html = re.sub(r"(?<=</td>\n)<td([^>]*)>(.*?)</td>", _cell, html)
     return re.sub(r'<p><img alt="[^"]*" src="([\w-]+\.svg)" /></p>', lambda found: picture(found[1]), html)
 
 
@@ -66,8 +67,14 @@ def picture(name: str) -> str:
     return re.sub(r'<rect class="paper"[^>]*/>', "", dark).replace("\n", "")
 
 
+def _cell(cell: re.Match[str]) -> str:
+    """A cell of a table, but for the first one of a row: sentences need room, a long name is broken between parts."""
+    lines = re.sub(r"<(?!br)[^>]*>", "", cell[2]).split("<br")
+    kind = ' class="long"' if max(map(len, lines)) > SENTENCE else ""
+    return f"<td{cell[1]}{kind}>{_CODE.sub(_breakable, cell[2])}</td>"
+
+
 def _breakable(code: re.Match[str]) -> str:
-    """Code in a table, but for the first cell of a row: a long name is broken where its parts end."""
     return re.sub(r"(?<=\w)[./:](?=\w)|(?<=[a-z0-9])_(?=[a-z0-9])", r"\g<0><wbr>", code[0])
 
 
