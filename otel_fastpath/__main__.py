@@ -15,10 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# As in tools/common/exit_codes.py, which is not needed for most of them.
-_CANNOT = 2
-_INTERRUPTED = 130
-_BROKEN_PIPE = 141
 # Why output cannot be written.
 _FULL = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 _LEAST_WIDTH = 60
@@ -34,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         del arguments[1]
     if arguments[:1] == ["run"] and arguments[1:2] and not arguments[1].startswith("-"):
         return _run(arguments[1:])
+    from otel_fastpath.tools.common.exit_codes import Exit  # noqa: PLC0415  # a program that is run needs no tools
+
     try:
         try:
             result = _command(arguments)
@@ -43,11 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever reads the output has seen enough, e.g. `head`.
         _discard_output()
-        return _BROKEN_PIPE
+        return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
         with contextlib.suppress(OSError):
             sys.stderr.write("otel-fastpath: interrupted\n")
-        return _INTERRUPTED
+        return Exit.INTERRUPTED
     except OSError as error:
         if error.errno not in _FULL:
             raise
@@ -55,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         exchange.complain(f"the output cannot be written: {error.strerror}")
         _discard_output()
-        return _CANNOT
+        return Exit.USAGE
     return result
 
 
@@ -70,6 +68,8 @@ def _discard_output() -> None:
 
 
 def _command(arguments: Sequence[str]) -> int:
+    from otel_fastpath.tools.common.exit_codes import Exit  # noqa: PLC0415  # see main
+
     parser = _parser()
     if arguments[:1] == ["status"]:
         from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
@@ -80,19 +80,19 @@ def _command(arguments: Sequence[str]) -> int:
             arguments = ["status", *served_application.with_application(arguments[1:])]
         except UsageError as error:
             exchange.complain(error)
-            return _CANNOT
+            return Exit.USAGE
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
 
         command = "otel-fastpath" if arguments[0].startswith("-") else f"otel-fastpath {arguments[0]}"
         exchange.complain(f"{' '.join(unknown)}: not expected here; `{command} --help` names what is")
-        return _CANNOT
+        return Exit.USAGE
     if options.version:
         return _version()
     if not hasattr(options, "run"):
         parser.print_help(sys.stderr)
-        return _CANNOT
+        return Exit.USAGE
     result: int = options.run(options)
     return result
 

@@ -27,7 +27,6 @@ _DEFAULT_MODE: Final = "Using the default: otel-fastpath replaces the stock inst
 # What is emitted besides what the service emitted before: nothing, or everything that this package can tell.
 SAME: Final = "same"
 FULL: Final = "full"
-
 # The signals that mean nothing by themselves.
 _SIGNALS: Final = ("SIGUSR1", "SIGUSR2")
 # The capture mode -> whether content is captured as attributes of spans, and of events.
@@ -235,6 +234,11 @@ def disabled_instrumentations(environ: Mapping[str, str] = os.environ) -> frozen
     return _listed(environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")
 
 
+def is_false(variable: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a variable of another package is "false", in any case."""
+    return environ.get(variable, "").lower() == "false"
+
+
 def is_disabled(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether `opentelemetry-instrument` is told not to load this package."""
     return ENTRY_POINT in disabled_instrumentations(environ)
@@ -380,15 +384,12 @@ def _listed(environ: Mapping[str, str], variable: str) -> frozenset[str]:
 
 
 def environment() -> Any:
-    """The environment in its encoded form, for comparison with a copy; None if `os.environ` is not CPython's.
-
-    Decoding the environment to look for proxies takes a fifth of the time of sending a request.
-    """
+    """The environment in its encoded form, to compare it with a copy; None if `os.environ` is not CPython's."""
+    # Decoding it to look for proxies takes a fifth of the time of sending a request.
     return getattr(os.environ, "_data", None)
 
 
-# Encoded names of variables -> what is set, for what is asked for at each request or call: a look-up in `os.environ` of
-# a variable that is not set takes 3,000 instructions.
+# Encoded names of variables -> what is set: a look-up in `os.environ` of one that is not set takes 3,000 instructions.
 _is_encoded = type(environment()) is dict and callable(getattr(os.environ, "encodekey", None))
 VARIABLES: Final[Mapping[Any, Any]] = environment() if _is_encoded else os.environ
 

@@ -103,7 +103,7 @@ IN_FUNCTIONS = {
 PATCHED = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.instrumentation.", "opentelemetry.proto")
 DECIDES = {
     "instrumentor": {"opentelemetry.instrumentation.instrumentor"},
-    "status": {"opentelemetry.instrumentation.dependencies"},
+    "status": {"opentelemetry.instrumentation.dependencies", "opentelemetry.instrumentation.instrumentor"},
     "start": {"opentelemetry.instrumentation.dependencies", "opentelemetry.instrumentation.distro"},
 }
 

@@ -14,6 +14,7 @@ from otel_fastpath import compiled, left_out, wrong_settings
 from otel_fastpath.patching import faults, finding, interpreter
 from otel_fastpath.patching.instrumentor_report import StatusReport
 from otel_fastpath.patching.patch import State
+from otel_fastpath.status import double_spans
 from otel_fastpath.status.causes import ADVICE, Cause, causes
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def collect(rows: Sequence[Row], notes: Sequence[str] = (), not_loaded: Sequence
         faults=faults.counts(),
         left_out=left_out.counts(),
         causes=causes(rows),
-        notes=(advice, *notes) if advice else tuple(notes),
+        notes=(*([advice] if advice else ()), *double_spans.notes(), *notes),
         rows=tuple(rows),
         wrong_settings=wrong_settings.found(),
         tracers=rows.tracers if isinstance(rows, StatusReport) else (),

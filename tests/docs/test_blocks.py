@@ -20,7 +20,19 @@ APPLIED = 'assert "applied" in {row.state.value for row in FastpathInstrumentor(
 AFTER = {
     # What stock's handler does at exit needs a new thread, which Python 3.12.1 does not start then.
     "addHandler(LoggingHandler(": "logging.getLogger().handlers[-1].flush = lambda: None\n",
-    "async def lifespan(app)": """
+    "    provider.shutdown()": """
+import asyncio
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.trace import TracerProvider
+
+async def service():
+    async with lifespan(app):
+        metrics.set_meter_provider(MeterProvider())
+        trace.set_tracer_provider(TracerProvider())
+
+asyncio.run(service())
+""",
+    "FastpathInstrumentor().instrument()\n    yield": """
 import asyncio
 
 async def service():

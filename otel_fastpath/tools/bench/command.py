@@ -18,7 +18,7 @@ from otel_fastpath.tools.bench.operation import MeasuredOperation
 from otel_fastpath.tools.bench.probes import PROBES
 from otel_fastpath.tools.budget import declare, environment
 from otel_fastpath.tools.budget.outputs import UsageError, one_of, write
-from otel_fastpath.tools.budget.results import Exit
+from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
 from otel_fastpath.tools.common.render import progress
 
@@ -76,7 +76,7 @@ def _measure_and_write(
         report.document(operations, facts, seconds, loopback.notes()),
         report.machine(operations, facts, seconds),
     )
-    return int(Exit.HELD if any(each.rounds for each in operations) else Exit.NOT_MEASURED)
+    return int(Exit.SUCCESS if any(each.rounds for each in operations) else Exit.NOT_MEASURED)
 
 
 def _servers(options: argparse.Namespace) -> dict[str, str]:
@@ -150,4 +150,4 @@ def _list(operations: list[MeasuredOperation], options: argparse.Namespace, path
         finally:
             leg.stop()
     sys.stdout.write(f"instrumentations active here: {', '.join(active) or 'none'}\n")
-    return int(Exit.HELD)
+    return int(Exit.SUCCESS)

@@ -13,8 +13,9 @@ from otel_fastpath.tools.bench import saving
 from otel_fastpath.tools.bench.turns import WAYS, Turn, Turns
 from otel_fastpath.tools.budget import declare, environment
 from otel_fastpath.tools.budget.outputs import UsageError, write
-from otel_fastpath.tools.budget.results import SCHEMA, Exit
+from otel_fastpath.tools.budget.results import SCHEMA
 from otel_fastpath.tools.common import cpu
+from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.loopback import AllowError, is_here
 from otel_fastpath.tools.common.program import BARE, FASTPATH, STOCK, ProgramError, without_dashes
 from otel_fastpath.tools.common.render import check_report as rendering
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         "notes": notes,
     }
     write(options, _document(turns, found, options.url, rendering.facts(facts), notes), machine)
-    return int(Exit.HELD if _is_clear(found) else Exit.INCONCLUSIVE)
+    return int(Exit.SUCCESS if _is_clear(found) else Exit.INCONCLUSIVE)
 
 
 def measure(running: Turns, rounds: int, show: Callable[[int, int, str], None]) -> dict[str, list[Turn]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from otel_fastpath.tools.budget.outputs import UsageError, add_outputs, one_of, write, write_text
 from otel_fastpath.tools.common import exit_codes
 from otel_fastpath.tools.common.arguments import add_progress, add_refused, count
+from otel_fastpath.tools.common.exit_codes import Exit
 
 if TYPE_CHECKING:
     import argparse
@@ -145,16 +146,13 @@ def declaration_of(options: argparse.Namespace) -> Declaration:
 def run_guarded(run: Callable[[], int]) -> int:
     """Run a command; a mistake in its arguments or the declaration gives one line and status 2."""
     from otel_fastpath.status.exchange import complain  # noqa: PLC0415  # see the module's docstring
-    from otel_fastpath.tools.budget import base, declare, results  # noqa: PLC0415  # likewise
+    from otel_fastpath.tools.budget import base, declare  # noqa: PLC0415  # likewise
 
     try:
         return run()
     except (UsageError, declare.DeclarationError, base.BaseError) as error:
         complain(error)
-        return int(results.Exit.USAGE)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return 130
+        return int(Exit.USAGE)
 
 
 def _options(options: argparse.Namespace, **more: Any) -> Any:
@@ -232,7 +230,7 @@ def _calibrate(options: argparse.Namespace) -> int:
 
 
 def _run_calibrate(options: argparse.Namespace) -> int:
-    from otel_fastpath.tools.budget import calibration, checks, results  # noqa: PLC0415  # see the module's docstring
+    from otel_fastpath.tools.budget import calibration, checks  # noqa: PLC0415  # see the module's docstring
 
     declaration = declaration_of(options)
     _check_selection(options, declaration)
@@ -244,14 +242,14 @@ def _run_calibrate(options: argparse.Namespace) -> int:
         sys.stdout.write(f"not measured: {line}\n")
     if not any(found.scenarios.values()):
         sys.stdout.write("nothing was measured, so nothing is written\n")
-        return int(results.Exit.NOT_MEASURED)
+        return int(Exit.NOT_MEASURED)
     sys.stdout.writelines(f"{line}\n" for line in calibration.changes(known, found))
     calibration.write(declaration.lock, calibration.merge(known, found))
     measured = sum(len(values) for values in found.scenarios.values())
     sys.stdout.write(
         f"{measured} values of {len(found.scenarios)} scenarios for Python {found.python}: {declaration.lock}\n"
     )
-    return int(results.Exit.HELD)
+    return int(Exit.SUCCESS)
 
 
 def _refuse_a_loss(declaration: Declaration, known: Any, asked: Any) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.tools.budget import measuring
 from otel_fastpath.tools.budget.counting import processes
 from otel_fastpath.tools.budget.limits import COUNTS
-from otel_fastpath.tools.budget.results import Verdict
+from otel_fastpath.tools.budget.results import Growth, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from otel_fastpath.tools.budget.calibration import Calibration
     from otel_fastpath.tools.budget.declare import Declaration, Scenario
@@ -40,14 +41,35 @@ def count(declaration: Declaration, scenario: Scenario, run: Runner = processes.
         DeclarationError: The scenario is not as declared.
         NotCountedError: The process that counts failed.
     """
-    job = processes.Job("count", (scenario,), measuring.paths(declaration, compared=False), metrics=("functions",))
+    return _functions(declaration, scenario, _count(declaration, [scenario], run))
+
+
+def _count(declaration: Declaration, scenarios: Iterable[Scenario], run: Runner) -> dict[str, Any]:
+    path = measuring.paths(declaration, compared=False)
     try:
-        found = measuring.check_answer(declaration, scenario, run(job, None)[scenario.name])
+        return run(processes.Job("count", tuple(scenarios), path, metrics=("functions",)), None)
     except processes.WorkerError as error:
         raise NotCountedError(str(error)) from None
+
+
+def _functions(declaration: Declaration, scenario: Scenario, counted: dict[str, Any]) -> list[dict[str, Any]]:
+    found = measuring.check_answer(declaration, scenario, counted[scenario.name])
     if "functions" not in found:
         raise NotCountedError(found.get("error", "the process that counts gave no answer"))
     return [each for each in found["functions"] if each["bytecodes"] or each["calls"]]
+
+
+def _functions_of_each(
+    declaration: Declaration, scenarios: Collection[Scenario], run: Runner
+) -> dict[str, list[dict[str, Any]]]:
+    """The functions of each scenario by name, without those that could not be counted."""
+    found = {}
+    with suppress(NotCountedError):
+        counted = _count(declaration, scenarios, run) if scenarios else {}
+        for scenario in scenarios:
+            with suppress(NotCountedError):
+                found[scenario.name] = _functions(declaration, scenario, counted)
+    return found
 
 
 def label(declaration: Declaration, function: dict[str, Any]) -> str:
@@ -59,21 +81,17 @@ def label(declaration: Declaration, function: dict[str, Any]) -> str:
     return f"{function['name']} ({Path(file).name})"
 
 
-def record(declaration: Declaration, scenarios: Iterable[Scenario], run: Runner) -> dict[str, dict[str, float]]:
+def record(declaration: Declaration, scenarios: Collection[Scenario], run: Runner) -> dict[str, dict[str, float]]:
     """Count the bytecodes of each scenario's first functions, by scenario and label."""
-    recorded = {}
-    for scenario in scenarios:
-        try:
-            found = count(declaration, scenario, run)[: declaration.functions]
-        except NotCountedError:
-            continue
-        recorded[scenario.name] = {label(declaration, each): each["bytecodes"] for each in found}
-    return recorded
+    return {
+        name: {label(declaration, each): each["bytecodes"] for each in found[: declaration.functions]}
+        for name, found in _functions_of_each(declaration, scenarios, run).items()
+    }
 
 
 def find_grown(
     declaration: Declaration, known: Calibration | None, results: Iterable[Result], run: Runner
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, Growth]:
     """Find, for the first scenarios with a count above its limit, the functions that have grown.
 
     Args:
@@ -83,18 +101,13 @@ def find_grown(
         run: Starts the processes.
 
     Returns:
-        By scenario, the functions that grew most: `function`, the bytecodes per call that it `was` calibrated with, and
-        those `now`. Where none were calibrated (`was` is None everywhere), those with the most bytecodes. A scenario
-        whose functions cannot be counted is left out.
+        By scenario, the functions that grew most. A scenario whose functions cannot be counted is left out.
     """
     failed = [each.scenario for each in results if each.verdict is Verdict.FAIL and each.metric in COUNTS]
+    scenarios = [declaration.scenarios[name] for name in list(dict.fromkeys(failed))[:_MOST_SCENARIOS]]
     grown = {}
-    for name in list(dict.fromkeys(failed))[:_MOST_SCENARIOS]:
+    for name, found in _functions_of_each(declaration, scenarios, run).items():
         was = {} if known is None else known.functions.get(name, {})
-        try:
-            found = count(declaration, declaration.scenarios[name], run)
-        except NotCountedError:
-            continue
         # Of those that were not calibrated, one below the last that was may be as it was.
         least = min(was.values()) if was and len(was) >= declaration.functions else 0.0
         rows = [
@@ -102,5 +115,6 @@ def find_grown(
             for each in found
             if each["bytecodes"] > was.get(known_as := label(declaration, each), least)
         ]
-        grown[name] = sorted(rows, key=lambda row: (row["was"] or 0.0) - row["now"])[:_MOST_FUNCTIONS]
+        first = sorted(rows, key=lambda row: (row["was"] or 0.0) - row["now"])[:_MOST_FUNCTIONS]
+        grown[name] = Growth(bool(was), first)
     return grown

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.tools.common.exit_codes import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,16 +23,6 @@ class Verdict(str, Enum):
     INCONCLUSIVE = "inconclusive"
     NOT_MEASURED = "not measured"
     INFORMATION = "information"
-
-
-class Exit(IntEnum):
-    """Exit codes of the commands."""
-
-    HELD = 0
-    EXCEEDED = 1
-    USAGE = 2
-    INCONCLUSIVE = 3
-    NOT_MEASURED = 4
 
 
 @dataclass
@@ -75,6 +67,20 @@ class Result:
         return self.unit == PER_CALL
 
 
+@dataclass(frozen=True)
+class Growth:
+    """The functions that a count above its limit is in.
+
+    Attributes:
+        is_calibrated: Whether functions were recorded when the scenario was calibrated. If not, `functions` are those
+            with the most bytecodes, and else those that execute more than was recorded, the one that grew most first.
+        functions: `function`, the bytecodes per call that it `was` recorded with, or None, and those `now`.
+    """
+
+    is_calibrated: bool
+    functions: list[dict[str, Any]]
+
+
 @dataclass
 class BudgetReport:
     """All results of one run.
@@ -87,7 +93,7 @@ class BudgetReport:
         base: The version that head was compared with.
         seconds: The duration of the run.
         is_fast: Scenario -> whether otel-fastpath was active where it was measured, if that is known.
-        functions: Scenario with a count above its limit -> the functions that grew; see `growth.find_grown`.
+        functions: Scenario with a count above its limit -> where the count is.
         profiles: Scenario -> its profile, or an object with `error`; None if none was asked for.
     """
 
@@ -98,7 +104,7 @@ class BudgetReport:
     base: str = ""
     seconds: float = 0.0
     is_fast: dict[str, bool] = field(default_factory=dict)
-    functions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    functions: dict[str, Growth] = field(default_factory=dict)
     profiles: dict[str, dict[str, Any]] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +122,7 @@ class BudgetReport:
             "environment": self.environment,
             "seconds": round(self.seconds, 3),
             "is_fast": self.is_fast,
-            "functions": self.functions,
+            "functions": {name: vars(growth) for name, growth in self.functions.items()},
             **({} if self.profiles is None else {"profiles": self.profiles}),
         }
 
@@ -130,11 +136,11 @@ def exit_code(verdicts: Iterable[Verdict], *, strict: bool) -> Exit:
     """
     found = set(verdicts)
     if Verdict.FAIL in found:
-        return Exit.EXCEEDED
+        return Exit.FAILURE
     if not found & {Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.INFORMATION}:
         return Exit.NOT_MEASURED
     if strict and Verdict.INCONCLUSIVE in found:
         return Exit.INCONCLUSIVE
     if strict and Verdict.NOT_MEASURED in found:
         return Exit.NOT_MEASURED
-    return Exit.HELD
+    return Exit.SUCCESS

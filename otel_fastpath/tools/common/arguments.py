@@ -7,7 +7,7 @@ import math
 from typing import Any, Final, NamedTuple
 
 from otel_fastpath.status.exchange import complain
-from otel_fastpath.tools.common.exit_codes import USAGE
+from otel_fastpath.tools.common.exit_codes import Exit
 
 
 class _SharedOption(NamedTuple):
@@ -57,7 +57,7 @@ class _Refuse(argparse.Action):
             return
         command, why = self.const
         complain(f"{' '.join(filter(None, (command, option, *given)))}: {why}")
-        parser.exit(USAGE)
+        parser.exit(Exit.USAGE)
 
 
 def add_refused(parser: Any, command: str) -> None:

@@ -7,7 +7,7 @@ import re
 from typing import Final, NoReturn
 
 from otel_fastpath.status.exchange import complain
-from otel_fastpath.tools.common.exit_codes import USAGE
+from otel_fastpath.tools.common.exit_codes import Exit
 
 _ARGUMENT: Final = re.compile(r"argument (\S+): ")
 _CHOICE: Final = re.compile(r"""argument \S+: invalid choice: (['"])(.*?)\1(?:,.*)? \(choose from (.+)\)""")
@@ -26,4 +26,4 @@ class CommandParser(argparse.ArgumentParser):
         else:
             message = f"{command}: {message}; `{self.prog} --help` names all options".lstrip(": ")
         complain(message)
-        raise SystemExit(USAGE)
+        raise SystemExit(Exit.USAGE)

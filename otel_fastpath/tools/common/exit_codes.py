@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final
 
-# As argparse has it; that of shells for a program that SIGINT or a broken pipe has ended.
-USAGE: Final = 2
-INTERRUPTED: Final = 130
-BROKEN_PIPE: Final = 141
+
+class Exit(IntEnum):
+    """What a command ends with. Each command's help says what it means there."""
+
+    SUCCESS = 0
+    FAILURE = 1
+    # As argparse has it.
+    USAGE = 2
+    INCONCLUSIVE = 3
+    NOT_MEASURED = 4
+    # As shells have it for a program that SIGINT or a broken pipe has ended.
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
 
 _WRONG: Final = "an option, an argument or a file is wrong"
 _DIFFERS: Final = "the telemetry differs"
@@ -16,56 +27,66 @@ _NO_FIGURE: Final = "there is no figure, and standard error has the reason"
 # Command -> exit status -> what it means.
 EXIT_CODES: Final[dict[str, dict[int, str]]] = {
     "status": {
-        0: "the status was printed",
-        USAGE: f"{_WRONG}, the application cannot be loaded, or the process cannot be asked",
+        Exit.SUCCESS: "the status was printed",
+        Exit.USAGE: f"{_WRONG}, the application cannot be loaded, or the process cannot be asked",
     },
     "run": {
-        USAGE: "there is no command",
+        Exit.USAGE: "there is no command",
         127: "there is no such program; any other status is that of the program",
     },
     "try": {
-        0: "there is an answer, and the telemetry is the same",
-        1: f"{_DIFFERS}: the next step shows each difference",
-        USAGE: _WRONG,
-        3: _NOISE,
-        4: _NO_FIGURE,
+        Exit.SUCCESS: "there is an answer, and the telemetry is the same",
+        Exit.FAILURE: f"{_DIFFERS}: the next step shows each difference",
+        Exit.USAGE: _WRONG,
+        Exit.INCONCLUSIVE: _NOISE,
+        Exit.NOT_MEASURED: _NO_FIGURE,
     },
-    "bench": {0: "there is a figure", USAGE: _WRONG, 3: f"{_NOISE}: use more `--rounds` or `--seconds`", 4: _NO_FIGURE},
+    "bench": {
+        Exit.SUCCESS: "there is a figure",
+        Exit.USAGE: _WRONG,
+        Exit.INCONCLUSIVE: f"{_NOISE}: use more `--rounds` or `--seconds`",
+        Exit.NOT_MEASURED: _NO_FIGURE,
+    },
     "verify": {
-        0: "the telemetry is the same",
-        1: f"{_DIFFERS}; a table shows how",
-        USAGE: _WRONG,
-        4: "the program failed, or there is nothing to compare",
+        Exit.SUCCESS: "the telemetry is the same",
+        Exit.FAILURE: f"{_DIFFERS}; a table shows how",
+        Exit.USAGE: _WRONG,
+        Exit.NOT_MEASURED: "the program failed, or there is nothing to compare",
     },
     "prove": {
-        0: "no program shows a difference",
-        1: "a program shows a difference, which is printed",
-        USAGE: _WRONG,
-        4: "nothing could be run",
+        Exit.SUCCESS: "no program shows a difference",
+        Exit.FAILURE: "a program shows a difference, which is printed",
+        Exit.USAGE: _WRONG,
+        Exit.NOT_MEASURED: "nothing could be run",
     },
     "profile": {
-        0: "there is a report, and the program did not fail by itself; if it did, the status is that of the program",
-        USAGE: f"{_WRONG}, or nothing was recorded",
+        Exit.SUCCESS: (
+            "there is a report, and the program did not fail by itself; if it did, the status is that of the program"
+        ),
+        Exit.USAGE: f"{_WRONG}, or nothing was recorded",
     },
     "budget": {
-        0: "no limit is exceeded",
-        1: "a limit is exceeded",
-        USAGE: _WRONG,
-        3: "with `--strict`: a limit is inconclusive",
-        4: "nothing was measured; with `--strict`, also if something that is declared was not",
+        Exit.SUCCESS: "no limit is exceeded",
+        Exit.FAILURE: "a limit is exceeded",
+        Exit.USAGE: _WRONG,
+        Exit.INCONCLUSIVE: "with `--strict`: a limit is inconclusive",
+        Exit.NOT_MEASURED: "nothing was measured; with `--strict`, also if something that is declared was not",
     },
-    "docs": {0: "the page or the list was printed", USAGE: f"{_WRONG}, or there is no such page"},
-    "completion": {0: "the script was printed", USAGE: "the shell is not known, or shtab is not installed"},
+    "docs": {Exit.SUCCESS: "the page or the list was printed", Exit.USAGE: f"{_WRONG}, or there is no such page"},
+    "completion": {
+        Exit.SUCCESS: "the script was printed",
+        Exit.USAGE: "the shell is not known, or shtab is not installed",
+    },
 }
 # Of each command.
 ALWAYS: Final = {
-    USAGE: "the output cannot be written, as to a full disk",
-    INTERRUPTED: "the command was interrupted (Ctrl-C) before it had a result",
-    BROKEN_PIPE: "what reads the output has ended, as `head` does; nothing is printed about it",
+    Exit.USAGE: "the output cannot be written, as to a full disk",
+    Exit.INTERRUPTED: "the command was interrupted (Ctrl-C) before it had a result",
+    Exit.BROKEN_PIPE: "what reads the output has ended, as `head` does; nothing is printed about it",
 }
 
 
 def epilog(command: str) -> str:
     """The end of a command's help."""
-    codes = EXIT_CODES[command] | {INTERRUPTED: "interrupted"}
+    codes = EXIT_CODES[command] | {Exit.INTERRUPTED: "interrupted"}
     return "exit status: " + ", ".join(f"{code} {meaning}" for code, meaning in codes.items()).replace("`", "")

@@ -15,6 +15,7 @@ from otel_fastpath import settings
 from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.bench import service
 from otel_fastpath.tools.budget.outputs import UsageError
+from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.load import Requests
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
 from otel_fastpath.tools.common.program import redirected, stop
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from otel_fastpath.tools.common.load import Load
 
-_USAGE: Final = 2
-_INTERRUPTED: Final = 130
 _SIGNALLED: Final = 128
 # How many seconds to wait for a program to begin, and for the recordings after the time.
 _BEGIN: Final = 60.0
@@ -61,25 +60,25 @@ def run(options: argparse.Namespace) -> int:
                 answers = load.stop()
             if not recordings and interrupted():
                 sys.stderr.write("otel-fastpath: interrupted before anything was recorded\n")
-                return _INTERRUPTED
+                return Exit.INTERRUPTED
             if status:
                 sys.stderr.write(f"otel-fastpath: the program ended by itself with exit status {status}\n")
             if not recordings:
                 sys.stderr.write(f"otel-fastpath: nothing was recorded: {_reason(options, Path(folder))}\n")
-                return status or _USAGE
+                return status or Exit.USAGE
             if failures := _failures(options.url, answers):
                 complain(failures)
                 if not answers.requests:
-                    return _USAGE
+                    return Exit.USAGE
             outputs.write(options, analysis.report(recordings), samples.samples(recordings))
             return status
     except (UsageError, AllowError, remote.RemoteError) as error:
         complain(error)
-        return _USAGE
+        return Exit.USAGE
     except KeyboardInterrupt:
         # The second one: nobody wants to wait for a report.
         sys.stderr.write("otel-fastpath: interrupted\n")
-        return _INTERRUPTED
+        return Exit.INTERRUPTED
 
 
 def _reason(options: argparse.Namespace, folder: Path) -> str:

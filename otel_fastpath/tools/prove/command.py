@@ -13,7 +13,7 @@ from otel_fastpath.patching.sources import proof_file
 from otel_fastpath.patching.sources.proven import Proof
 from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.budget.outputs import UsageError, write
-from otel_fastpath.tools.budget.results import Exit
+from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.render import progress
 from otel_fastpath.tools.common.render.document import BAD, GOOD, UNSURE, Cell, Document, Table
 from otel_fastpath.tools.prove.observer_process import ObserverError
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     is_different = any(group.differing for group in findings.groups)
     file = "" if options.write is None or is_different else _write(options.write, findings)
     write(options, document(findings, file), machine(findings))
-    return int(Exit.EXCEEDED if is_different else Exit.HELD)
+    return int(Exit.FAILURE if is_different else Exit.SUCCESS)
 
 
 def _check(file: str | None) -> None:

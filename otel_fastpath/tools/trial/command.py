@@ -13,7 +13,7 @@ from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.bench import saving, service
 from otel_fastpath.tools.bench.turns import WARM_UP_S, WAYS, Turns
 from otel_fastpath.tools.budget.outputs import UsageError, write
-from otel_fastpath.tools.budget.results import Exit
+from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.load import ask, load
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
 from otel_fastpath.tools.common.program import FASTPATH, STOCK, Program, ProgramError, without_dashes
@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
         return _nothing(str(error), (), show)
     write(options, report.document(found), report.machine(found))
     if found.is_different:
-        return int(Exit.EXCEEDED)
-    return int(Exit.HELD if found.is_clear else Exit.INCONCLUSIVE)
+        return int(Exit.FAILURE)
+    return int(Exit.SUCCESS if found.is_clear else Exit.INCONCLUSIVE)
 
 
 def _command(options: argparse.Namespace) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.bench import service
 from otel_fastpath.tools.budget.outputs import UsageError, write
-from otel_fastpath.tools.budget.results import Exit
+from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.loopback import AllowError, Loopback
 from otel_fastpath.tools.common.program import (
     FASTPATH,
@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
     failed = {*runs.statuses[STOCK], *runs.statuses[FASTPATH]} - {0}
     write(options, report.document(comparison, failed, notes), report.machine(comparison, notes))
     if comparison.differences:
-        return int(Exit.EXCEEDED)
-    return int(Exit.NOT_MEASURED if failed else Exit.HELD)
+        return int(Exit.FAILURE)
+    return int(Exit.NOT_MEASURED if failed else Exit.SUCCESS)
 
 
 class _Runs:

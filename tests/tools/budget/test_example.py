@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import shutil
@@ -108,6 +109,42 @@ def test_its_tests_pass(shop):
 
     assert run.returncode == 0, run.stdout
     assert "2 passed" in run.stdout
+
+
+@pytest.mark.slow
+def test_a_repository_made_of_it(shop, tmp_path):
+    """In an environment of its own, with the wheel of this tree: what the workflow runs, and then a dearer hook."""
+    uv = shutil.which("uv") or ROOT / ".tools" / "bin" / "uv"
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    environment = {key: value for key, value in os.environ.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    environment |= {"UV_FIND_LINKS": str(wheels), "UV_PYTHON": sys.executable, "OTEL_FASTPATH_EXTENSION": "off"}
+
+    def run(*command, fails=False):
+        ended = subprocess.run(command, cwd=shop, env=environment, capture_output=True, text=True, check=False)
+        assert ended.returncode == int(fails), ended.stdout + ended.stderr
+        return ended.stdout
+
+    run(uv, "build", "--quiet", "--wheel", "--out-dir", wheels, ROOT)
+    workflow = re.sub(r"\n +(?=--|uv run)", " ", (shop / ".github" / "workflows" / "overhead.yml").read_text())
+    check, _, calibrate = workflow.partition("calibrate:\n")
+    commands = {
+        job: [shlex.split(re.sub(r"origin/\S+ \S+ \S+", "HEAD", each))[1:] for each in re.findall(r"(uv run .*)", text)]
+        for job, text in (("check", check), ("calibrate", calibrate))
+    }
+    assert [len(each) for each in commands.values()] == [2, 1]
+    run(uv, "sync")
+    run(uv, "sync", "--locked")
+    run(uv, *commands["calibrate"][0])
+    for command in (("add", "."), ("commit", "-qm", "calibrated")):
+        run(*GIT, *command)
+    for command in commands["check"]:
+        run(uv, *command)
+
+    telemetry = shop / "shop" / "telemetry.py"
+    once = "attributes = {"
+    telemetry.write_text(telemetry.read_text().replace(once, f"sum(number for number in range(50)); {once}"))
+    assert "(shop/telemetry.py)" in run(uv, *commands["check"][0], fails=True)
 
 
 def test_its_workflow_and_readme_use_commands_that_exist():

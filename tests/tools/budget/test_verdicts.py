@@ -79,12 +79,12 @@ def test_the_machine_is_named_where_its_state_shows():
 @pytest.mark.parametrize(
     ("found", "lenient", "strict"),
     [
-        ("pass information", Exit.HELD, Exit.HELD),
-        ("pass fail", Exit.EXCEEDED, Exit.EXCEEDED),
-        ("fail inconclusive", Exit.EXCEEDED, Exit.EXCEEDED),
-        ("pass inconclusive", Exit.HELD, Exit.INCONCLUSIVE),
-        ("pass not-measured", Exit.HELD, Exit.NOT_MEASURED),
-        ("inconclusive not-measured", Exit.HELD, Exit.INCONCLUSIVE),
+        ("pass information", Exit.SUCCESS, Exit.SUCCESS),
+        ("pass fail", Exit.FAILURE, Exit.FAILURE),
+        ("fail inconclusive", Exit.FAILURE, Exit.FAILURE),
+        ("pass inconclusive", Exit.SUCCESS, Exit.INCONCLUSIVE),
+        ("pass not-measured", Exit.SUCCESS, Exit.NOT_MEASURED),
+        ("inconclusive not-measured", Exit.SUCCESS, Exit.INCONCLUSIVE),
         ("not-measured", Exit.NOT_MEASURED, Exit.NOT_MEASURED),
         ("", Exit.NOT_MEASURED, Exit.NOT_MEASURED),
     ],

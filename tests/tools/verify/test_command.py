@@ -209,7 +209,7 @@ def test_ctrl_c_leaves_no_process(tmp_path):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
 
-    assert (process.returncode, errors) == (130, "interrupted\n")
+    assert (process.returncode, errors) == (130, "otel-fastpath: interrupted\n")
     for pid in map(int, told.read_text().split()):
         assert not _runs(pid)
 

@@ -142,7 +142,7 @@ class Overhead:
         if not disabled:
             # A test's callables exist only in the test, so `budget explain` knows none but declared ones.
             advice = [rendering.advice(report)] if runner is None else []
-            self._judge(results, [*rendering.growth(report.functions), *advice])
+            self._judge(results, [*rendering.grown_functions(report.functions.values()), *advice])
         return results
 
     def _calibrate(self, declaration: Declaration, options: checks.Options, *, under_xdist: bool) -> tuple[Result, ...]:

@@ -25,7 +25,7 @@ from otel_fastpath.tools.common.render.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from otel_fastpath.tools.budget.results import BudgetReport, Result
+    from otel_fastpath.tools.budget.results import BudgetReport, Growth, Result
 
 TONES: Final = {
     Verdict.PASS: GOOD,
@@ -102,29 +102,30 @@ def _activity(is_fast: dict[str, bool]) -> tuple[str, ...]:
     return (f"otel-fastpath was active in {len(is_fast) - len(without)} of {len(is_fast)} scenarios, not in: {names}.",)
 
 
-def _functions(functions: dict[str, list[dict[str, Any]]]) -> tuple[Table, ...]:
+def _functions(grown: dict[str, Growth]) -> tuple[Table, ...]:
     """The functions that a count above its limit is in."""
     tables = []
-    for name, rows in functions.items():
-        is_calibrated = any(row["was"] is not None for row in rows)
-        title = f"Functions that execute more bytecodes in {name} than when it was calibrated"
-        cells = [(Cell(_figure(row["was"])), Cell(figure(row["now"])), Cell(row["function"])) for row in rows]
+    for name, growth in grown.items():
+        if growth.is_calibrated:
+            title = f"Functions that execute more bytecodes in {name} than when it was calibrated"
+        else:
+            title = f"Functions with the most bytecodes in {name}"
+        rows = [
+            (Cell(_figure(row["was"])), Cell(figure(row["now"])), Cell(row["function"])) for row in growth.functions
+        ]
         if rows:
-            tables.append(
-                Table(
-                    (">calibrated", ">now", "function"),
-                    tuple(cells),
-                    title if is_calibrated else f"Functions with the most bytecodes in {name}",
-                )
-            )
+            tables.append(Table((">calibrated", ">now", "function"), tuple(rows), title))
     return tuple(tables)
 
 
-def _notes_of_functions(functions: dict[str, list[dict[str, Any]]]) -> tuple[str, ...]:
+def _notes_of_functions(grown: dict[str, Growth]) -> tuple[str, ...]:
     return tuple(
-        f"{name}: no function executes more bytecodes than when it was calibrated; what grew is inside C."
-        for name, rows in functions.items()
-        if not rows
+        f"{name}: none of the recorded functions executes more bytecodes than when it was calibrated; what grew is in "
+        "smaller ones, or inside C."
+        if growth.is_calibrated
+        else f"{name}: no Python function executes any bytecodes; all of it is inside C."
+        for name, growth in grown.items()
+        if not growth.functions
     )
 
 
@@ -132,10 +133,10 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else figure(value)
 
 
-def growth(functions: dict[str, list[dict[str, Any]]]) -> list[str]:
+def grown_functions(grown: Iterable[Growth]) -> list[str]:
     """The functions that a count above its limit is in, a line each."""
     lines = []
-    for row in itertools.chain.from_iterable(functions.values()):
+    for row in itertools.chain.from_iterable(growth.functions for growth in grown):
         was = "" if row["was"] is None else f"{figure(row['was'])} -> "
         lines.append(f"  {row['function']}: {was}{figure(row['now'])} bytecodes")
     return lines
@@ -144,11 +145,12 @@ def growth(functions: dict[str, list[dict[str, Any]]]) -> list[str]:
 def failures(report: BudgetReport) -> list[tuple[Result, str]]:
     """Each result that fails, with one line about it and, for the first of a scenario, the function that grew most."""
     found = []
-    functions = dict(report.functions)
+    grown = dict(report.functions)
     for result in report.results:
         if result.verdict is Verdict.FAIL:
             text = f"{result.scenario}: {result.metric} {shown(result)}, limit {_limit(result)}"
-            first = growth({"": functions.pop(result.scenario, [])[:1]})
+            growth = grown.pop(result.scenario, None)
+            first = [] if growth is None else grown_functions([growth])[:1]
             found.append((result, ";".join([text, *first])))
     return found
 
