@@ -62,11 +62,10 @@ SUBJECTS = (
     Subject("patches-export", "exporters", {"OTLP": ("otlp",)}),
     Subject(
         "patches-http",
-        "HTTP and tasks",
+        "HTTP",
         {
             "Servers": ("asgi", "fastapi", "starlette", "fastapi_own", "wsgi", "flask", "django", "aiohttp_server"),
             "Clients": ("httpx", "requests", "aiohttp_client", "urllib3"),
-            "Tasks": ("celery",),
         },
     ),
     Subject("patches-asyncpg", "asyncpg", {"asyncpg": ("asyncpg",)}),
@@ -94,7 +93,8 @@ SUBJECTS = (
             "OpenAI": ("openai",),
             "Other instrumentations": ("genai", "versions", "openllmetry", "openinference"),
         },
-    ),
+    ),  # With what no other one names, such as the next library.
+    Subject("patches-libraries", "other libraries", {"Celery": ("celery",)}),
 )
 HEAD = """\
 # Patches and wrappers
@@ -123,6 +123,15 @@ COLUMNS = "| Patch | What it replaces | Why | Budgets | Tests |\n| --- | --- | -
 def declared() -> list[Patch]:
     """Every patch."""
     return [patch for feature in FEATURES for patch in feature.all_patches()]
+
+
+def subjects() -> tuple[Subject, ...]:
+    """All subjects; a section of the last one for each name that has none."""
+    named = {each for subject in SUBJECTS for begins in subject.sections.values() for each in begins}
+    rest = dict.fromkeys(patch.name.partition(".")[0] for patch in declared())
+    *others, last = SUBJECTS
+    sections = {**last.sections, **{name: (name,) for name in rest if name not in named}}
+    return *others, last._replace(sections=sections)
 
 
 def proofs() -> dict[str, list[str]]:
@@ -154,9 +163,9 @@ def pages() -> dict[Path, str]:
     """The text of each page."""
     found = proofs()
     rows = "".join(
-        f"| [{subject.about}]({subject.name}.md) | {_names(subject)} | {subject.number()} |\n" for subject in SUBJECTS
+        f"| [{subject.about}]({subject.name}.md) | {_names(subject)} | {subject.number()} |\n" for subject in subjects()
     )
-    parts = {DOCS / f"{subject.name}.md": _page(subject, found) for subject in SUBJECTS}
+    parts = {DOCS / f"{subject.name}.md": _page(subject, found) for subject in subjects()}
     return {DOCS / "patches.md": f"{HEAD}{rows}{FOOT}", **parts}
 
 
