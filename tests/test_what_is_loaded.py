@@ -86,6 +86,32 @@ import opentelemetry.instrumentation.logging.handler
     assert len(pure) > 15 if kept == "py" else pure <= {f"{NAME}.compiled.facts"}
 
 
+def test_no_detector_of_resources_runs():
+    """Those of clouds ask a server. Importing the SDK's own modules runs them."""
+    modules, _, _ = loaded_by("""
+import opentelemetry.sdk.resources as resources
+from otel_fastpath import FastpathInstrumentor
+
+detect = resources.get_aggregated_resources
+
+def watch(*arguments, **more):
+    frame = sys._getframe()
+    while frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    assert not frame.f_globals["__name__"].startswith("otel_fastpath"), frame
+    return detect(*arguments, **more)
+
+resources.get_aggregated_resources = watch
+FastpathInstrumentor().instrument()
+import opentelemetry.sdk._logs.export, opentelemetry.sdk.metrics.export, opentelemetry.sdk.trace.export
+import opentelemetry.exporter.otlp.proto.http._log_exporter
+import opentelemetry.exporter.otlp.proto.http.metric_exporter
+import opentelemetry.exporter.otlp.proto.http.trace_exporter
+""")
+
+    assert "otel_fastpath.otlp.span_steps" in modules
+
+
 @sheds_spans
 def test_asgi_knows_the_tracers_without_another_library(core):
     """Otherwise, it would make the spans of messages although they are dropped."""

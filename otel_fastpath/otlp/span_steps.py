@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
+from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, SpanKind
 
@@ -32,7 +33,7 @@ _LATE: Final = tuple(each.name for each in SpanMessage.DESCRIPTOR.fields if each
 _GROUP: Final = (id(None), id(None))
 # A span that has nothing.
 _EMPTY: Final = {
-    **vars(ReadableSpan("", INVALID_SPAN_CONTEXT, kind=SpanKind.INTERNAL)),
+    **vars(ReadableSpan("", INVALID_SPAN_CONTEXT, resource=Resource.get_empty(), kind=SpanKind.INTERNAL)),
     "_status": None,
     "_resource": None,
     "_instrumentation_scope": None,

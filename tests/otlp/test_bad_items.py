@@ -292,10 +292,12 @@ def test_an_interrupt_is_raised(export, signal):
 )
 def test_beside_a_function_that_was_replaced(export, monkeypatch, protocol, signal, name):
     """Where stock's encoder runs, because an application replaced one of its functions, the rest arrives, too."""
+    good = GOOD[signal]
+    # Loads the exporter: a patch that finds the function replaced stands back.
+    export(protocol, signal, [good("first")])
     encoder = importlib.import_module(STOCK[signal].__module__)
     theirs = getattr(encoder, name)
     monkeypatch.setattr(encoder, name, functools.partial(theirs))
-    good = GOOD[signal]
 
     arrived = sent(export(protocol, signal, [good("before"), good(LONE), good("after")]))
 
