@@ -170,12 +170,13 @@ release/test: setup
 release/tag: setup
 	$(PY) tests/releases/tag.py "$(TAG)"
 
-# Generate the pages that are made from the source: docs/patches.md and docs/telemetry.md. `make test` checks that they are up to date.
+# Generate the pages that are made from the source: docs/patches*.md, docs/telemetry-*.md and others. `make test` checks that they are up to date.
 .PHONY: docs-tables
 docs-tables: setup ## Write the tables that are generated from the source
 	$(PY) docs/tables.py
 
-# The site, in build/site: build/site/index.html is its first page. A broken link is an error.
+# The site, in build/site: build/site/index.html is its first page. A broken link is an error. Each page in a browser:
+# make test-slow ARGS=tests/docs/test_site_in_browser.py
 .PHONY: docs
 docs: setup ## Build the site
 	$(PY) -m mkdocs build --quiet --strict

@@ -11,9 +11,14 @@ import tomllib
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
-from metadata_hook import file_address  # noqa: E402  # found only from here on
+import landing  # noqa: E402  # found only from here on
+from metadata_hook import file_address  # noqa: E402  # likewise
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+# Tables of these pages are as wide as a screen.
+WIDE = re.compile(r"(?:patches|performance|telemetry)-")
+SENTENCE = 30
+_CODE = re.compile(r"(?<=<code>)[^<]{24,}")
 REPOSITORY = _PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
 
 
@@ -24,18 +29,58 @@ def on_config(config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **_more: Any) -> str:
-    """The text of a page. The first one is the README, with the table of pages after it."""
+    """The text of a page. The first one has the README's sections; what is around them is in theme/home.html."""
     name = page.file.src_uri
     if name == "index.md":
-        readme = (ROOT / "README.md").read_text(encoding="utf-8")
-        markdown = f"{inside(readme)}\n{_below(markdown)}".replace("](index.md)", "](#)")
-    return outside(titled(markdown), REPOSITORY)
+        page.meta |= {"template": "home.html", "hide": ["navigation", "toc"]}
+        markdown = inside(_sections((ROOT / "README.md").read_text(encoding="utf-8")))
+    elif WIDE.match(name) or "\n## " not in markdown:
+        page.meta["hide"] = ["toc"]
+    # Markdown in HTML is read only where this says so; GitHub reads all.
+    return outside(titled(markdown.replace("<details>", '<details markdown="1">')), REPOSITORY)
 
 
-def _below(markdown: str) -> str:
-    """The index as a section: its headings one level lower, without its first paragraph, which names the README."""
-    _, _, sections = markdown.partition("\n## ")
-    return re.sub(r"^## ", "### ", f"## All pages\n\n## {sections}", flags=re.MULTILINE).replace("### All", "## All", 1)
+def on_page_content(html: str, **_more: Any) -> str:
+    """The HTML of a page: pictures are a part of it, so that they follow the switch of the scheme."""
+    html = re.sub(r"(?<=</td>\n)<td([^>]*)>(.*?)</td>", _cell, html)
+    return re.sub(r'<p><img alt="[^"]*" src="([\w-]+\.svg)" /></p>', lambda found: picture(found[1]), html)
+
+
+def on_page_context(context: Any, page: Any, **_more: Any) -> Any:
+    """What the template of the first page shows."""
+    if page.file.src_uri == "index.md":
+        index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+        context |= {
+            "landing": landing.facts(),
+            "picture": picture("demo-shop.svg"),
+            "sections": landing.sections(index),
+        }
+    return context
+
+
+def picture(name: str) -> str:
+    """A picture of docs/ as a part of a page: its dark colours are those of the site's dark scheme."""
+    svg = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    dark = re.sub(
+        r"@media\(prefers-color-scheme:dark\)\{(\.chart\{[^}]*\})\}", r'[data-md-color-scheme="slate"] \1', svg
+    )
+    return re.sub(r'<rect class="paper"[^>]*/>', "", dark).replace("\n", "")
+
+
+def _cell(cell: re.Match[str]) -> str:
+    """A cell of a table, but for the first one of a row: sentences need room, a long name is broken between parts."""
+    lines = re.sub(r"<(?!br)[^>]*>", "", cell[2]).split("<br")
+    kind = ' class="long"' if max(map(len, lines)) > SENTENCE else ""
+    return f"<td{cell[1]}{kind}>{_CODE.sub(_breakable, cell[2])}</td>"
+
+
+def _breakable(code: re.Match[str]) -> str:
+    return re.sub(r"(?<=\w)[./:](?=\w)|(?<=[a-z0-9])_(?=[a-z0-9])", r"\g<0><wbr>", code[0])
+
+
+def _sections(readme: str) -> str:
+    """What the README says below its table, without its list of pages."""
+    return readme[readme.index("## Install it") : readme.index("## More")]
 
 
 def titled(markdown: str) -> str:

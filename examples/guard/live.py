@@ -26,6 +26,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from examples.demo.database import postgresql
 from examples.demo.processes import interrupts, running
 from examples.demo.services import ROOT, start_service
+from examples.guard.picture import draw
 from otel_fastpath.shedding.thresholds import probability_of, threshold_in
 
 WIRE = b"GET /items?category=lamp&limit=10 HTTP/1.1\r\nHost: shop.example:8000\r\n\r\n"
@@ -141,32 +142,6 @@ def _probability(trace_state: str) -> float:
     return probability_of(threshold_in(entry) or 0)
 
 
-def draw(found: dict[str, Any], limit: float, phases: list[tuple[float, float]], file: Path) -> None:
-    """Draw the share over time, with what is shed."""
-    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - likewise
-
-    figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 5), sharex=True, height_ratios=(3, 2), layout="constrained")
-    top.plot(*zip(*found["share"], strict=True), color="#1f77b4", label="telemetry's share of the CPU")
-    top.axhline(limit, color="#d62728", linestyle="--", label="the limit")
-    begun = 0.0
-    for seconds, rate in phases:
-        top.axvline(begun, color="grey", linewidth=0.6)
-        top.text(begun + 0.5, 0.01 * limit, f"{rate:g} requests/s", fontsize=8)
-        begun += seconds
-    top.yaxis.set_major_formatter(mpl.ticker.PercentFormatter(1.0))
-    top.set_ylim(bottom=0)
-    top.legend(loc="upper left", fontsize=8)
-    bottom.step(*zip(*found["probability"], strict=True), where="post", label="probability of traces")
-    bottom.step(*zip(*found["level"], strict=True), where="post", label="level")
-    bottom.set_xlabel("seconds")
-    bottom.legend(loc="upper left", fontsize=8)
-    figure.savefig(file)
-    plt.close(figure)
-
-
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -207,7 +182,8 @@ def main(given: list[str] | None = None) -> int:
         service.child.stop()
     found: dict[str, Any] = {"limit": options.limit, **series(received, began), **check(received, answered)}
     (options.out / "result.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    draw(found, float(options.limit.rstrip("%")) / 100, phases, options.out / "result.svg")
+    drawn = draw(found, float(options.limit.rstrip("%")) / 100, phases)
+    (options.out / "result.svg").write_text(drawn, encoding="utf-8")
     for name in ("spans", "orphans", "requests", "kept", "adjusted count", "standard error"):
         print(f"{name}: {found[name]}")
     print(f"results: {options.out}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OwnMetric(NamedTuple):
-    """A metric of this package's own: a row of docs/telemetry.md."""
+    """A metric of this package's own: a row of docs/telemetry-metrics.md."""
 
     part: str
     name: str

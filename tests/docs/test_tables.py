@@ -18,16 +18,18 @@ sys.path.insert(0, str(ROOT / "docs"))
 import architecture_page  # noqa: E402  # found only from here on
 import differences_page  # noqa: E402  # likewise
 import hot_names  # noqa: E402
-import tables  # noqa: E402  # found only from here on
+import patches_page  # noqa: E402  # found only from here on
+import tables  # noqa: E402  # likewise
 import telemetry_page  # noqa: E402  # likewise
 
+MOST_WORDS = 1500
 PATCHES = {patch.name: patch for feature in FEATURES for patch in feature.all_patches()}
 
 
 @pytest.fixture(scope="module")
 def proofs():
     """Pattern of names -> tests."""
-    return tables.proofs()
+    return patches_page.proofs()
 
 
 @functools.cache
@@ -62,7 +64,7 @@ def test_every_patch_has_a_budget(name):
 @pytest.mark.parametrize("name", PATCHES)
 def test_every_patch_is_compared_with_what_it_replaces(name, proofs):
     """By a test that is marked with its name."""
-    assert tables.tests_of(name, proofs), f"mark a test with pytest.mark.proves({name!r})"
+    assert patches_page.tests_of(name, proofs), f"mark a test with pytest.mark.proves({name!r})"
 
 
 def test_what_is_proved_is_there(proofs):
@@ -73,9 +75,34 @@ def test_what_is_proved_is_there(proofs):
     assert [pattern for pattern in proofs if pattern.startswith("*")] == []
 
 
-def test_the_page_is_what_is_declared():
-    """`make docs-tables` writes it."""
-    assert tables.PATCHES.read_text(encoding="utf-8") == tables.patches_page()
+def test_the_pages_are_what_is_declared():
+    """`make docs-tables` writes them."""
+    made = patches_page.pages()
+
+    assert {path: path.read_text(encoding="utf-8") for path in made} == made
+    assert sorted(path.name for path in made) == sorted(path.name for path in (ROOT / "docs").glob("patches*.md"))
+
+
+def test_every_patch_has_a_page(monkeypatch):
+    """One, by what its name begins with; a library that no subject names is on the last page."""
+    subjects = patches_page.subjects()
+    found = [patch.name for each in subjects for heading in each.sections for patch in each.patches(heading)]
+    assert sorted(found) == sorted(PATCHES)
+
+    monkeypatch.setattr(patches_page, "SUBJECTS", (patches_page.SUBJECTS[0], patches_page.SUBJECTS[-1]))
+    *_, last = patches_page.subjects()
+    assert "asyncpg.execute" in {patch.name for patch in last.patches("asyncpg")}
+
+
+@pytest.mark.parametrize("family", ["patches", "performance", "telemetry"])
+def test_the_parts_of_a_long_page_are_short(family):
+    """Ten minutes each; the first one names all others."""
+    first, *parts = sorted((ROOT / "docs").glob(f"{family}*.md"), key=lambda path: path.stem != family)
+    text = first.read_text(encoding="utf-8")
+
+    assert parts
+    assert [path.name for path in parts if f"({path.name})" not in text] == []
+    assert [path.name for path in (first, *parts) if len(path.read_text(encoding="utf-8").split()) > MOST_WORDS] == []
 
 
 def test_the_page_of_differences_is_the_list():
@@ -97,12 +124,13 @@ def test_the_drawing_of_the_folders_follows_from_the_imports():
 
 def test_the_telemetry_that_full_adds_is_what_is_made():
     """Each metric that a wrapper creates and each span that it declares; `make docs-tables` writes them."""
-    text = tables.TELEMETRY.read_text(encoding="utf-8")
+    made = telemetry_page.pages()
 
-    assert text == telemetry_page.page(text)
+    assert {path: path.read_text(encoding="utf-8") for path in made} == made
     same = {row[1] for row in telemetry_page.metrics_rows() if row[-1] == "yes"}
     assert {name.partition(".")[0] for name in same} == {"`gen_ai"}
     own = [metric for feature in FEATURES for metric in feature.metrics()]
+    text = "".join(made.values())
     assert own
     assert all(f"| {metric.part} | `{metric.name}` |" in text for metric in own)
 
