@@ -273,6 +273,30 @@ def test_each_vendor_has_a_set_up(vendor):
         assert re.search(rf"^def {name}\(|^from setups\..* import .*\b{name}\b", text, re.MULTILINE), name
 
 
+def test_the_page_has_the_lines_of_each_vendor():
+    """Names in them are those that the program calls, or that `vendors.toml` sets."""
+    page_text = (FOLDER.parents[1] / "docs" / "vendors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| (.+) \|$", page_text.partition("## How it is checked")[0], re.MULTILINE)[2:]
+    catalogue_text = (FOLDER / "vendors.toml").read_text(encoding="utf-8")
+    found = set()
+    for title, lines in rows:
+        named = [each for each in vendors() if each.title.startswith(title)]
+        program = "".join((FOLDER / "program" / "setups" / f"{each.set_up}.py").read_text("utf-8") for each in named)
+        called = re.findall(r"(\w+)\(", lines) + re.findall(r"\b([A-Z][A-Z_]{3,})=", lines)
+        assert [name for name in called if name not in program + catalogue_text] == [], title
+        found |= {each.name for each in named}
+
+    assert {each.name for each in vendors()} - found == {"sdk"}
+
+
+def test_where_the_rest_is():
+    """Of a vendor with which less than half is saved: packages with a tenth of it or more."""
+    shares = {"some_sdk": 0.7, "opentelemetry.sdk": 0.21, "small": 0.09}
+    result = Result(Vendor("some", "Some", ("some-sdk>=1",), "some"), "1.0", items=7, gain=Gain(10, 8, "us", shares))
+
+    assert "\n- Some: `some_sdk` 70%, `opentelemetry.sdk` 21%\n" in page.document([result])
+
+
 def test_the_table_says_what_is_not_equal_or_not_cheaper():
     """One row for each."""
     vendor = Vendor("some", "Some", ("some-sdk>=1",), "some", goal=5)
