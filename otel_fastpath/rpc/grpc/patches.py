@@ -31,7 +31,7 @@ _FURTHER: Final = {
     ),
     "propagate_trace_in_details": (f"{MODULE}._client:_CarrierSetter.set",),
 }
-_KINDS: Final = ("unary to unary", "unary to stream", "stream to unary", "stream to stream")
+_KINDS: Final = ("unary to unary", "unary to stream")
 
 
 def _budgets(*hosts: str) -> tuple[str, ...]:
