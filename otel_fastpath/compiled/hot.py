@@ -84,6 +84,8 @@ TWINS: Final = (
     "otlp.encoder_c",
     "patching.plans_c",
     "patching.swapping.switches_c",
+    "rpc.grpc.sent_calls_c",
+    "rpc.grpc.served_calls_c",
     "trace.by_name_c",
     "trace.exporting_c",
     "trace.span_start_c",
@@ -190,6 +192,8 @@ if TYPE_CHECKING:
     from otel_fastpath.otlp import encoder as otlp_encoder
     from otel_fastpath.patching import plans as patching_plans
     from otel_fastpath.patching.swapping import switches as patching_swapping_switches
+    from otel_fastpath.rpc.grpc import sent_calls as rpc_grpc_sent_calls
+    from otel_fastpath.rpc.grpc import served_calls as rpc_grpc_served_calls
     from otel_fastpath.trace import by_name as trace_by_name
     from otel_fastpath.trace import exporting as trace_exporting
     from otel_fastpath.trace import span_start as trace_span_start

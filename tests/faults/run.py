@@ -34,6 +34,7 @@ NAMES = (
     "openai",
     "genai-calls",
     "celery",
+    "grpc",
     "asyncpg",
     "asyncpg-options",
     "asyncpg-pools",

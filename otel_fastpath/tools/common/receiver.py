@@ -183,7 +183,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _grpc_server(keep: Callable[[str, bytes], None]) -> tuple[Any, int]:
-    import grpc  # type: ignore[import-untyped]  # noqa: PLC0415  # only if it is sent to
+    import grpc  # noqa: PLC0415  # only if it is sent to
 
     class Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
         def service(self, call: Any) -> Any:

@@ -22,6 +22,7 @@ _LIBRARIES: Final = {
     "httpx": "httpx_program",
     "requests": "requests_program",
     "urllib3": "urllib3_program",
+    "gRPC": "grpc_program",
     "DB-API": "dbapi_program",
     "sqlite3": "sqlite3_program",
     "SQLAlchemy": "sqlalchemy_program",

@@ -27,7 +27,7 @@ _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
     # What makes that call itself, with guards around it.
-    r"|extract|inject|serve|call|call_async|_open|process_\w+|copying|handle|_end_further)$"
+    r"|invoker|_start_span|_trace_result|extract|inject|serve|call|call_async|_open|process_\w+|copying|handle|_end_further)$"
 )
 _INSTEAD = {"otherwise", "_otherwise"}
 _DECORATOR = "never_raises"

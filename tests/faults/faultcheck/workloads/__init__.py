@@ -10,6 +10,7 @@ from faultcheck.workloads.dbapi import Psycopg2, PyMySQL
 from faultcheck.workloads.drivers import Psycopg, SQLAlchemy, SQLite3
 from faultcheck.workloads.exporting import Encoding
 from faultcheck.workloads.genai_calls import GenAICalls
+from faultcheck.workloads.grpc_calls import GrpcCalls
 from faultcheck.workloads.http_clients import (
     HTTPClients,
     HTTPClientsAsync,
@@ -31,6 +32,7 @@ WORKLOADS = {
     "openai": OpenAI,
     "genai-calls": GenAICalls,
     "celery": CeleryTasks,
+    "grpc": GrpcCalls,
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,

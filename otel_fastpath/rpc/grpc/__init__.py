@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-grpc`: calls of clients and servers, sync and asyncio, unary and streams."""
