@@ -89,6 +89,7 @@ def add_to_histogram(
     amount: float,  # noqa: ARG001
     index: int,  # noqa: ARG001
     keeps_extremes: bool,  # noqa: ARG001
+    made: list[int] | None,  # noqa: ARG001
 ) -> bool:
     """The same for a histogram.
 
@@ -98,6 +99,7 @@ def add_to_histogram(
         amount: An int or a float.
         index: The bucket that the amount is in.
         keeps_extremes: Whether the histogram has minimum and maximum.
+        made: Counts of zero, which are used if there are none since the last collection.
     """
     return False
 

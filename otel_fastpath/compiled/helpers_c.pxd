@@ -107,7 +107,7 @@ cdef extern from *:
     #ifdef Py_GIL_DISABLED
     #define otel_fastpath_is_free(is_locked) 0
     #define otel_fastpath_add_to_sum(is_locked, state, amount) 0
-    #define otel_fastpath_add_to_histogram(is_locked, state, amount, index, keeps_extremes) 0
+    #define otel_fastpath_add_to_histogram(is_locked, state, amount, index, keeps_extremes, made) 0
     #else
     /* 1 if nobody holds the lock, which stays so until Python code runs; 0 if somebody does. */
     static int otel_fastpath_is_free(PyObject *is_locked) {
@@ -120,7 +120,7 @@ cdef extern from *:
     }
     static int otel_fastpath_add_to_sum(PyObject *is_locked, PyObject *state, PyObject *amount) {
         static PyObject *shared_name = NULL;
-        PyObject *value, *sum, *name = otel_fastpath_load(&shared_name);
+        PyObject *value, *sum, *zero, *name = otel_fastpath_load(&shared_name);
         int added = otel_fastpath_is_free(is_locked);
         if (added <= 0) return added;
         if (name == NULL) {
@@ -129,16 +129,23 @@ cdef extern from *:
             otel_fastpath_store(&shared_name, name);
         }
         value = PyDict_GetItemWithError(state, name);
-        if (!otel_fastpath_is_number(value)) return PyErr_Occurred() ? -1 : 0;
-        sum = PyNumber_Add(value, amount);
-        added = sum == NULL || PyDict_SetItem(state, name, sum) ? -1 : 1;
-        Py_XDECREF(sum);
+        /* None: nothing was added since the last collection. */
+        zero = PyLong_FromLong(0);
+        if (zero != NULL && value == Py_None) value = zero;
+        if (otel_fastpath_is_number(value)) {
+            sum = PyNumber_Add(value, amount);
+            added = sum == NULL || PyDict_SetItem(state, name, sum) ? -1 : 1;
+            Py_XDECREF(sum);
+        } else {
+            added = PyErr_Occurred() ? -1 : 0;
+        }
+        Py_XDECREF(zero);
         return added;
     }
     static int otel_fastpath_add_to_histogram(PyObject *is_locked, PyObject *state, PyObject *amount,
-                                              Py_ssize_t index, int keeps_extremes) {
+                                              Py_ssize_t index, int keeps_extremes, PyObject *made) {
         static PyObject *shared_names = NULL;
-        PyObject *counts, *sum, *least, *most, *added = NULL, *names = otel_fastpath_load(&shared_names);
+        PyObject *counts, *before, *sum, *least, *most, *added = NULL, *names = otel_fastpath_load(&shared_names);
         int is_less = 0, is_more = 0, done = otel_fastpath_is_free(is_locked);
         if (done <= 0) return done;
         if (names == NULL) {
@@ -147,7 +154,8 @@ cdef extern from *:
             if (names == NULL) return -1;
             otel_fastpath_store(&shared_names, names);
         }
-        counts = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 0));
+        before = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 0));
+        counts = before == Py_None ? made : before;
         sum = counts == NULL ? NULL : PyDict_GetItemWithError(state, PyTuple_GET_ITEM(names, 1));
         if (sum == NULL || !PyList_CheckExact(counts) || index >= PyList_GET_SIZE(counts)
             || !otel_fastpath_is_number(sum)) return PyErr_Occurred() ? -1 : 0;
@@ -164,7 +172,8 @@ cdef extern from *:
         done = added == NULL || is_less < 0 || is_more < 0 || PyDict_SetItem(state, PyTuple_GET_ITEM(names, 1), sum)
                || (is_less && PyDict_SetItem(state, PyTuple_GET_ITEM(names, 2), amount))
                || (is_more && PyDict_SetItem(state, PyTuple_GET_ITEM(names, 3), amount))
-               || PyList_SetItem(counts, index, Py_NewRef(added)) ? -1 : 1;
+               || PyList_SetItem(counts, index, Py_NewRef(added))
+               || (counts != before && PyDict_SetItem(state, PyTuple_GET_ITEM(names, 0), counts)) ? -1 : 1;
         Py_XDECREF(sum);
         Py_XDECREF(added);
         return done;
@@ -348,7 +357,7 @@ cdef extern from *:
     bint is_free "otel_fastpath_is_free"(object is_locked) except -1
     bint add_to_sum "otel_fastpath_add_to_sum"(object is_locked, dict state, object amount) except -1
     bint add_to_histogram "otel_fastpath_add_to_histogram"(
-        object is_locked, dict state, object amount, Py_ssize_t index, bint keeps_extremes) except -1
+        object is_locked, dict state, object amount, Py_ssize_t index, bint keeps_extremes, object made) except -1
     int drop_finalizer "otel_fastpath_drop_finalizer"(object instance, object plain) except -1
     bint has_no_fields "otel_fastpath_has_no_fields"(object instance) except -1
     object new_instance "otel_fastpath_new_instance"(object kind)

@@ -56,6 +56,7 @@ TWINS: Final = (
     "logs.correlation_c",
     "logs.handling_c",
     "logs.known_loggers_c",
+    "logs.records.cleaning_c",
     "logs.records.emitting_c",
     "logs.records.logger_emit_c",
     "logs.records.queueing_c",
@@ -164,6 +165,7 @@ if TYPE_CHECKING:
     from otel_fastpath.logs import correlation as logs_correlation
     from otel_fastpath.logs import handling as logs_handling
     from otel_fastpath.logs import known_loggers as logs_known_loggers
+    from otel_fastpath.logs.records import cleaning as logs_records_cleaning
     from otel_fastpath.logs.records import emitting as logs_records_emitting
     from otel_fastpath.logs.records import logger_emit as logs_records_logger_emit
     from otel_fastpath.logs.records import queueing as logs_records_queueing

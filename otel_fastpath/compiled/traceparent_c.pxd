@@ -141,10 +141,11 @@ cdef extern from *:
         return otel_fastpath_from_128_bits(high, low);
     }
     static PyObject *otel_fastpath_write_hexadecimal(PyObject *number, int digits) {
-        unsigned long long high, low;
+        unsigned long long high = 0, low;
         PyObject *format, *written;
-        if (PyLong_CheckExact(number) && otel_fastpath_as_128_bits(number, &high, &low) && digits <= 32
-            && (digits > 16 || (!high && (digits == 16 || !(low >> (4 * digits)))))) {
+        if (PyLong_CheckExact(number) && digits <= 32
+            && (digits > 16 ? otel_fastpath_as_128_bits(number, &high, &low)
+                : otel_fastpath_as_64_bits(number, &low) && (digits == 16 || !(low >> (4 * digits))))) {
             if ((written = PyUnicode_New(digits, 127)) == NULL) return NULL;
             otel_fastpath_write(PyUnicode_1BYTE_DATA(written), digits > 16 ? digits - 16 : 0, high);
             otel_fastpath_write(PyUnicode_1BYTE_DATA(written) + (digits > 16 ? digits - 16 : 0),

@@ -21,15 +21,8 @@ from otel_fastpath.compiled.helpers import (
     reset_value,
     set_value,
 )
-from otel_fastpath.logs.records.emitting import (
-    Backoff,
-    LogPlan,
-    clean_attributes,
-    plan_of,
-    send,
-    span_context_in,
-    try_open,
-)
+from otel_fastpath.logs.records.cleaning import clean_attributes
+from otel_fastpath.logs.records.emitting import Backoff, LogPlan, plan_of, send, span_context_in, try_open
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.patching.swapping.switches import Switch, make_switchable

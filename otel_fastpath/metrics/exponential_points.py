@@ -13,6 +13,7 @@ from opentelemetry.sdk.metrics._internal.exponential_histogram.buckets import Bu
 from opentelemetry.sdk.metrics._internal.point import Buckets as BucketsPoint
 
 from otel_fastpath.compiled.exponential_buckets import rotate
+from otel_fastpath.compiled.taking_points import with_fields
 
 _INFINITY: Final = math.inf
 _LEAST: Final = -math.inf
@@ -23,9 +24,6 @@ _EARLIER_NEGATIVE = "_previous_value_negative"
 _BASE = "_Buckets__index_base"
 _START = "_Buckets__index_start"
 _END = "_Buckets__index_end"
-_new = object.__new__
-# The dataclass is frozen: its own `__setattr__` raises, and object's would be called for each field.
-_fill = vars(BucketsPoint)["__dict__"].__set__
 
 
 def take_delta(state: dict[str, Any], start: int) -> dict[str, Any] | bool:
@@ -174,6 +172,4 @@ def _add(own: dict[str, Any], earlier: Any, own_earlier: dict[str, Any], change:
 def _buckets_point(own: dict[str, Any]) -> BucketsPoint:
     """What stock's `offset` and `get_offset_counts` give of buckets."""
     start = own[_START]
-    point = _new(BucketsPoint)
-    _fill(point, {"offset": start, "bucket_counts": rotate(own["_counts"], own[_BASE] - start)})
-    return point
+    return with_fields(BucketsPoint, {"offset": start, "bucket_counts": rotate(own["_counts"], own[_BASE] - start)})

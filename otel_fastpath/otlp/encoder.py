@@ -224,7 +224,8 @@ class EncodedSpans:
         if span.bounded_attributes is not None:
             attributes, dropped = _held(span.bounded_attributes)
         events = span.event_store if span.bounded_events is None else span.bounded_events
-        return self._span(span, attributes, dropped, events, span.bounded_links)
+        links = span.link_store if span.bounded_links is None else span.bounded_links
+        return self._span(span, attributes, dropped, events, links)
 
     def _readable_span(self, span: Any) -> bytes:
         attributes, dropped = _held(span._attributes)

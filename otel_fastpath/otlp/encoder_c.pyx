@@ -191,7 +191,7 @@ cdef int _put_fast_span(EncodedSpans out, SpanState span) except -1:
     with cython.critical_section(span):
         attributes = span.bounded_attributes
         events = span.event_store if span.bounded_events is None else span.bounded_events
-        links = span.bounded_links
+        links = span.link_store if span.bounded_links is None else span.bounded_links
     context = SpanState.span_context(span)
     if _put_head(out, context, span._parent, span._name, span._kind, span._start_time, span._end_time) == LEAVE:
         return LEAVE

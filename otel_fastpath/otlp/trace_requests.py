@@ -47,7 +47,7 @@ class StockEncoder(NamedTuple):
 
 
 class _ByIdentity:
-    """A resource or scope that cannot be hashed, as a key."""
+    """A resource or scope that is not, or cannot be, hashed, as a key."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -75,12 +75,7 @@ class _SpanBatch:
         """The group for spans of this resource and scope, or of equal ones."""
         spans = self.groups.get((id(resource), id(scope)))
         if spans is None:
-            # Once each: the hash of a resource takes as long as all the rest for a batch of one span.
-            try:
-                scopes = self.resources.setdefault(resource, {})
-            except Exception as error:  # an attribute that has no hash
-                faults.raise_interruption(error)
-                scopes = self.resources[_ByIdentity(resource)] = {}
+            scopes = self._scopes_of(resource)
             key = scope
             try:
                 spans = scopes.get(scope)
@@ -92,6 +87,33 @@ class _SpanBatch:
             self.groups[id(resource), id(scope)] = spans
             self._held += (resource, scope)
         return spans
+
+    def _scopes_of(self, resource: Any) -> dict[Any, Any]:
+        """The scopes of this resource, or of an equal one.
+
+        The only resource of a batch is not hashed, which takes as long as all the rest for a batch of one span.
+        """
+        if not self.resources:
+            scopes: dict[Any, Any] = {}
+            self.resources[_ByIdentity(resource)] = scopes
+            return scopes
+        if len(self.resources) == 1:
+            [(only, scopes)] = self.resources.items()
+            if type(only) is _ByIdentity:
+                if only.owner is resource:
+                    return scopes
+                self.resources.clear()
+                self._hash(only.owner, scopes)
+        return self._hash(resource, {})
+
+    def _hash(self, resource: Any, scopes: dict[Any, Any]) -> dict[Any, Any]:
+        """The scopes of a resource that is equal, or else these."""
+        try:
+            return self.resources.setdefault(resource, scopes)
+        except Exception as error:  # an attribute that has no hash
+            faults.raise_interruption(error)
+            self.resources[_ByIdentity(resource)] = scopes
+            return scopes
 
 
 class Encoder:
@@ -193,12 +215,12 @@ class Encoder:
         self, owner: Any, encode: Callable[[Any], tuple[bytes, bytes, bool]], fields: rules.Fields
     ) -> tuple[bytes, bytes]:
         """The encoded fields before and after the spans of a resource or scope."""
+        if type(owner) is _ByIdentity:
+            owner = owner.owner
         known = self._parts.items.get(id(owner))
         if known is not None and known[1] is owner.attributes:
             return known[2], known[3]
 
-        if type(owner) is _ByIdentity:
-            owner = owner.owner
         made, is_whole = rules.encode_item(encode, fields, owner)
         head, tail, complete = made or (b"", b"", False)
         # A failed attribute is logged each time, as stock does, and what was altered is counted each time.

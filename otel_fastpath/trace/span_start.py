@@ -26,7 +26,7 @@ from otel_fastpath.trace.planning.sampling import ASK, DROP, RATIO, RECORD_ONLY,
 from otel_fastpath.trace.spans.attributes import LEAVE, clean_mapping, made
 from otel_fastpath.trace.spans.ending import try_end_at_once
 from otel_fastpath.trace.spans.identity import FLAGS, INVALID, Dropped, Identity
-from otel_fastpath.trace.spans.links import new_links
+from otel_fastpath.trace.spans.links import keep_links
 from otel_fastpath.trace.spans.recorded import SpanState
 from otel_fastpath.trace.spans.span import is_context_known
 
@@ -165,7 +165,7 @@ def _start_span(
     span.plan, span._kind, span._parent, span._record_end_metrics = plan, kind, parent, metrics
     span._resource, span._instrumentation_scope, span._status = plan.resource, plan.scope, _UNSET
     span.bounded_attributes = span.bounded_events = span.bounded_links = None
-    span._end_time = span.event_store = span.lock = span.origin = None
+    span._end_time = span.event_store = span.link_store = span.lock = span.origin = None
     if attributes is None:
         kept = {}
     else:
@@ -179,7 +179,7 @@ def _start_span(
     else:
         span.attribute_store = kept
     if links:
-        span.bounded_links = new_links(span, links)
+        keep_links(span, links)
     span._start_time = read_clock(_sdk_globals) if start is None else start
     for processor in plan.on_start:
         processor.on_start(span, parent_context=context)  # type: ignore[arg-type]  # a `_Span` by its class in `span_classes`

@@ -10,13 +10,13 @@ from __future__ import annotations
 from sys import maxsize
 from typing import TYPE_CHECKING
 
-from opentelemetry import attributes as _attributes_api
 from opentelemetry._logs import _internal as _api
 from opentelemetry.sdk._logs._internal import export as _export
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext
 
 from otel_fastpath.compiled.helpers import address, get_item, is_clean, item, new_instance, read_clock
 from otel_fastpath.logs.records.bodies import copied
+from otel_fastpath.logs.records.cleaning import clean_attributes
 from otel_fastpath.logs.records.record_class import FIELDS
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import Plan
@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.planning.plan import ProcessorQueue
 
 api_globals = vars(_api)
-_attributes_globals = vars(_attributes_api)
 # Where a logger keeps its plan.
 PLAN = "_otel_fastpath_plan"
-# Types of attribute values that are stored unchanged, besides strings that are not too long.
-_ATOMS = frozenset({int, bool, float, bytes, type(None)})
 # Methods of a logger that are not called here.
 _METHODS = ("emit", "_is_enabled")
 # How many records are left to stock before it is looked again whether the short way is open.
@@ -52,8 +49,6 @@ _PATIENCE = 100
 _OF_AN_EXCEPTION = 3
 # Whether an exception is a field of stock's `LogRecord`.
 HAS_EXCEPTIONS = "exception" in FIELDS
-# Before 1.45, log records had a function of their own for values that cannot be stored as they are.
-_CLEANS_BY_KEY = "_clean_extended_attribute" in _attributes_globals
 # Until 1.43, stock's batch processor queued the very record that it was given, with its context.
 COPIES = "copy" in vars(_export)
 
@@ -221,20 +216,6 @@ def send(
     record.limits = plan.limits
     record.made = None
     enqueue(batch, record)
-
-
-def clean_attributes(attributes: dict[str, Any], longest: int) -> dict[str, object]:
-    """The attributes with the values that stock's function makes of those that cannot be stored as they are."""
-    clean = _attributes_globals["_clean_extended_attribute" if _CLEANS_BY_KEY else "_clean_attribute_value"]
-    most = None if longest == maxsize else longest
-    kept = {}
-    for key, value in attributes.items():
-        kind = type(value)
-        is_kept = len(value) <= longest if kind is str else kind in _ATOMS
-        if not is_kept:
-            value = clean(key, value, most) if _CLEANS_BY_KEY else clean(value, most)  # noqa: PLW2901  # what is kept
-        kept[key] = value
-    return kept
 
 
 def try_emit(

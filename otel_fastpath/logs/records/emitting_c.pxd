@@ -9,14 +9,11 @@ from otel_fastpath.trace.planning.plan_c cimport ProcessorQueue
 
 cdef Py_ssize_t maxsize
 cdef dict api_globals
-cdef dict _attributes_globals
 cdef str PLAN
-cdef frozenset _ATOMS
 cdef tuple _METHODS
 cdef int _PATIENCE
 cdef int _OF_AN_EXCEPTION
 cdef bint HAS_EXCEPTIONS
-cdef bint _CLEANS_BY_KEY
 cdef bint COPIES
 cdef dict LEFT
 
@@ -66,9 +63,6 @@ cdef send(
     object event_name,
     object exception,
 )
-
-@cython.locals(kept=dict)
-cdef dict clean_attributes(dict attributes, Py_ssize_t longest)
 
 @cython.locals(kept=dict)
 cdef bint try_emit(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from otel_fastpath.logs.records.emitting import HAS_EXCEPTIONS, plan_of, try_emit
+from otel_fastpath.logs.records.emitting import HAS_EXCEPTIONS, LogPlan, plan_of, try_emit
 from otel_fastpath.logs.records.queueing import try_emit_given
 from otel_fastpath.logs.records.stock_records import given_record, made_record
 from otel_fastpath.logs.refused import refuse
@@ -42,10 +42,13 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
     ) -> None:
         done: object = None
         try:
-            if not switch.inert:
-                done = _try_emit(
-                    self,
-                    record,
+            if switch.inert:
+                pass
+            elif record is not None:
+                done = _try_given(plan_of(self), record)
+            else:
+                done = _try_parts(
+                    plan_of(self),
                     timestamp,
                     observed_timestamp,
                     context,
@@ -92,9 +95,15 @@ def _report(error: Exception) -> object:
     return True
 
 
-def _try_emit(
-    logger: Any,
-    given: Any,
+def _try_given(plan: LogPlan, record: Any) -> object:
+    """Emit a record that the application made; returns what `_try_parts` does."""
+    if plan.forwards:
+        return given_record(plan, record)
+    return True if try_emit_given(plan, record) else None
+
+
+def _try_parts(
+    plan: LogPlan,
     timestamp: int | None,
     observed: int | None,
     context: Context | None,
@@ -105,16 +114,11 @@ def _try_emit(
     event_name: str | None,
     exception: BaseException | None,
 ) -> object:
-    """Emit a given record, or one of these parts.
+    """Emit a record of these parts.
 
     Returns:
         True if it is done; what the processors are to get; None if stock's method must do it.
     """
-    plan = plan_of(logger)
-    if given is not None:
-        if plan.forwards:
-            return given_record(plan, given)
-        return True if try_emit_given(plan, given) else None
     if plan.forwards:
         return made_record(plan, timestamp, observed, context, number, text, body, attributes, event_name, exception)
     if try_emit(plan, timestamp, observed, context, number, text, body, attributes, event_name, exception):

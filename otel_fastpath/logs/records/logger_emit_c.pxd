@@ -1,14 +1,12 @@
 # C types for the compiled twin of logger_emit.py.
-import cython
-
 from otel_fastpath.logs.records.emitting_c cimport LogPlan
 
 cdef _report(object error)
 
-@cython.locals(plan=LogPlan)
-cdef _try_emit(
-    object logger,
-    object given,
+cdef _try_given(LogPlan plan, object record)
+
+cdef _try_parts(
+    LogPlan plan,
     object timestamp,
     object observed,
     object context,

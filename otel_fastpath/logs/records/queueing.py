@@ -86,7 +86,9 @@ def try_emit_given(plan: LogPlan, given: Any) -> bool:
     if kept is LEFT:
         return False
     # With an exception, stock adds its attributes to a copy of the record, which nobody else sees.
-    bounded = bound_attributes(plan, given, kept) if exception is None else None
+    bounded = None
+    if exception is None:
+        bounded = fields["attributes"] = bound_attributes(plan, kept)
     if plan.metrics is not None:
         plan.metrics.emit_log()
     batch = plan.batch

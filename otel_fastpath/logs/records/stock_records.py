@@ -16,6 +16,7 @@ from opentelemetry.trace import propagation as _propagation
 
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import item, new_instance, read_clock
+from otel_fastpath.compiled.interpreted import fill_record, fill_whole
 from otel_fastpath.logs.records.emitting import (
     HAS_EXCEPTIONS,
     LEFT,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from opentelemetry.attributes import BoundedAttributes
     from opentelemetry.context import Context
-
 
 # What the constructor calls, and is not called here.
 _finding = Facts(
@@ -72,10 +73,9 @@ def bind_init(original: Callable[..., None]) -> Callable[..., object]:
             if type(self) is LogRecord and (HAS_EXCEPTIONS or exception is None) and not switch.inert:
                 found = _span_context(context)
                 if found is not None:
-                    _fill(self, found, context, timestamp, observed_timestamp, severity_number, severity_text, body)
-                    self.attributes, self.event_name = attributes, event_name
-                    if HAS_EXCEPTIONS:
-                        self.exception = exception
+                    number, text, event = severity_number, severity_text, event_name
+                    at, observed = timestamp, observed_timestamp
+                    _fill(self, found, context, at, observed, number, text, body, attributes, event, exception)
                     # Each on its own, as stock does.
                     if trace_id:
                         self.trace_id = trace_id
@@ -120,17 +120,19 @@ def _fill(
     number: Any,
     text: str | None,
     body: Any,
+    attributes: Any,
+    event_name: str | None,
+    exception: BaseException | None,
 ) -> None:
-    """Set the fields of a record but for its attributes, the event's name and the exception."""
-    record.timestamp = timestamp
-    record.observed_timestamp = read_clock(api_globals) if observed is None else observed
-    record.context = context or current()
-    record.trace_id = item(found, 0)
-    record.span_id = item(found, 1)
-    record.trace_flags = item(found, 3)
-    record.severity_text = text
-    record.severity_number = number
-    record.body = body
+    """Set the fields of a record."""
+    if observed is None:
+        observed = read_clock(api_globals)
+    where, trace_id, span_id, flags = context or current(), item(found, 0), item(found, 1), item(found, 3)
+    fill_record(
+        record, timestamp, observed, where, trace_id, span_id, flags, text, number, body, attributes, event_name
+    )
+    if HAS_EXCEPTIONS:
+        record.exception = exception
 
 
 def made_record(
@@ -153,11 +155,9 @@ def made_record(
     if found is None:
         return None
     record = new_instance(LogRecord)
-    _fill(record, found, context, timestamp, observed, number, text, body)
-    record.event_name = event_name
-    if HAS_EXCEPTIONS:
-        record.exception = exception
-    return _whole(plan, record, kept)
+    bounded = bound_attributes(plan, kept)
+    _fill(record, found, context, timestamp, observed, number, text, body, bounded, event_name, exception)
+    return _whole(plan, record)
 
 
 def given_record(plan: LogPlan, given: Any) -> object:
@@ -173,22 +173,17 @@ def given_record(plan: LogPlan, given: Any) -> object:
         # Stock adds its attributes to a copy, too.
         record = new_instance(LogRecord)
         record.__dict__.update(given.__dict__)
-    return _whole(plan, record, kept)
+    record.attributes = bound_attributes(plan, kept)
+    return _whole(plan, record)
 
 
-def bound_attributes(plan: LogPlan, record: Any, kept: dict[str, object] | None) -> Any:
-    """Put these attributes into the record, in the container that stock would make; return that."""
-    bounded = bounded_attributes({} if kept is None else kept, plan.max_count, plan.max_length, False)  # noqa: FBT003  # positional for C
-    record.attributes = bounded
-    return bounded
+def bound_attributes(plan: LogPlan, kept: dict[str, object] | None) -> BoundedAttributes:
+    """The container of these attributes that stock would make."""
+    return bounded_attributes({} if kept is None else kept, plan.max_count, plan.max_length, False)  # noqa: FBT003  # positional for C
 
 
-def _whole(plan: LogPlan, record: Any, kept: dict[str, object] | None) -> object:
+def _whole(plan: LogPlan, record: Any) -> object:
     """What the processors get."""
-    bound_attributes(plan, record, kept)
     whole: Any = new_instance(ReadWriteLogRecord)
-    whole.log_record = record
-    whole.resource = plan.fields["_resource"]
-    whole.instrumentation_scope = plan.scope
-    whole.limits = plan.limits
+    fill_whole(whole, record, plan.fields["_resource"], plan.scope, plan.limits)
     return whole

@@ -17,6 +17,9 @@ cdef _fill(
     object number,
     object text,
     object body,
+    object attributes,
+    object event_name,
+    object exception,
 )
 
 @cython.locals(kept=dict)
@@ -36,6 +39,6 @@ cdef made_record(
 @cython.locals(kept=dict)
 cdef given_record(LogPlan plan, object given)
 
-cdef bound_attributes(LogPlan plan, object record, dict kept)
+cdef bound_attributes(LogPlan plan, dict kept)
 
-cdef _whole(LogPlan plan, object record, dict kept)
+cdef _whole(LogPlan plan, object record)

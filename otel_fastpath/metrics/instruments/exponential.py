@@ -14,8 +14,9 @@ from opentelemetry.sdk.metrics._internal.exponential_histogram.mapping.exponent_
 from opentelemetry.sdk.metrics._internal.exponential_histogram.mapping.logarithm_mapping import LogarithmMapping
 
 from otel_fastpath.compiled.exponential_buckets import add_to_exponential, bucket_index
-from otel_fastpath.compiled.helpers import is_free, new_instance
+from otel_fastpath.compiled.helpers import is_free
 from otel_fastpath.compiled.sharing import critical_section
+from otel_fastpath.compiled.taking_points import with_fields
 from otel_fastpath.metrics.instruments.reentry import hold_locks
 from otel_fastpath.metrics.instruments.series import BucketScale
 
@@ -30,7 +31,6 @@ EXPONENTIAL = 5
 
 # Stock's mappings, and their scales.
 _SCALES: Final[dict[type, range]] = {LogarithmMapping: range(1, 21), ExponentMapping: range(-10, 1)}
-_fill = vars(Buckets)["__dict__"].__set__
 _POSITIVE = "_value_positive"
 _NEGATIVE = "_value_negative"
 _BASE = "_Buckets__index_base"
@@ -127,9 +127,7 @@ def _try_begin(cell: kinds.SeriesCell, amount: float, index: int, scale: BucketS
 
 def _new_buckets() -> Buckets:
     """As `Buckets()`."""
-    made = new_instance(Buckets)
-    _fill(made, {"_counts": [0], _BASE: 0, _START: 0, _END: 0})
-    return made
+    return with_fields(Buckets, {"_counts": [0], _BASE: 0, _START: 0, _END: 0})
 
 
 @critical_section

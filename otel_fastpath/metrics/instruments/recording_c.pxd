@@ -49,7 +49,7 @@ cdef bint _record_to(
     Recorder recorder, tuple cells, object amount, object attributes, object context
 ) except -1
 
-@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t, kind=cython.int)
+@cython.locals(counts=list, made=list, state=dict, index=Py_ssize_t, kind=cython.int, extremes=bint)
 cdef Py_ssize_t _add(SeriesCell cell, object amount) except -2
 
 @cython.locals(index=Py_ssize_t)

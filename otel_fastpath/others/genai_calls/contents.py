@@ -43,8 +43,8 @@ _CLASSES = (
 # The names of their fields, in order.
 _FIELDS: dict[type, tuple[str, ...]] = {kind: tuple([field.name for field in fields(kind)]) for kind in _CLASSES}
 _MISSING = object()
-# It keeps nothing of what it has encoded.
-_encode = _GenAiJsonEncoder(separators=(",", ":")).encode
+# It keeps nothing of what it has encoded. Nothing contains itself: see `_DEEPEST`.
+_encode = _GenAiJsonEncoder(separators=(",", ":"), check_circular=False).encode
 _CONTENT = (
     (_names.GEN_AI_INPUT_MESSAGES, "input_messages"),
     (_names.GEN_AI_OUTPUT_MESSAGES, "output_messages"),

@@ -11,7 +11,7 @@ from opentelemetry.context.context import Context
 from opentelemetry.propagators.textmap import default_getter, default_setter
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import item
+from otel_fastpath.compiled.helpers import get_item, item
 from otel_fastpath.compiled.traceparent import read_hexadecimal, write_hexadecimal
 from otel_fastpath.others.propagators.stock_aws_xray import EXTRACTING, INJECTING, NAME
 from otel_fastpath.patching import faults
@@ -50,7 +50,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
                 context is None or type(context) is Context
             ):
                 if getter is default_getter and type(carrier) is dict:
-                    header = carrier.get(_NAME)
+                    header = get_item(carrier, _NAME)
                     if not header and (header is None or type(header) is str):
                         return Context() if context is None else context
                 else:

@@ -15,7 +15,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from opentelemetry.trace.propagation import _SPAN_KEY
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import item
+from otel_fastpath.compiled.helpers import get_item, item, value_of
 from otel_fastpath.compiled.traceparent import read_hexadecimal, write_hexadecimal
 from otel_fastpath.others.propagators.stock_jaeger import EXTRACTING, INJECTING
 from otel_fastpath.patching import faults
@@ -35,6 +35,7 @@ _INJECT = "JaegerPropagator.inject"
 _TRACE_LENGTH: Final = 32
 _SPAN_LENGTH: Final = 16
 _FIELDS: Final = 4
+_NO_PARENT = "0" * 16
 # What is not called: other code may replace it.
 _extracting = Facts(UNKNOWN)
 _injecting = Facts(UNKNOWN)
@@ -55,7 +56,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
                 and (context is None or type(context) is Context)
             ):
                 if getter is default_getter and type(carrier) is dict:
-                    header = carrier.get(self.TRACE_ID_KEY)
+                    header = get_item(carrier, self.TRACE_ID_KEY)
                     if header is None:
                         return Context() if context is None else context
                     if not _has_baggage(self, list(carrier)):
@@ -96,8 +97,13 @@ def _has_baggage(propagator: Any, names: Any) -> bool:
     prefix = propagator.BAGGAGE_PREFIX
     if "_extract_baggage" in propagator.__dict__ or type(prefix) is not str:
         return True
-    for name in names:  # noqa: SIM110  # a generator takes longer
-        if type(name) is not str or name.startswith(prefix):
+    # With the types that the compiled core knows.
+    start = prefix
+    for name in names:
+        if type(name) is not str:
+            return True
+        text = name
+        if text.startswith(start):
             return True
     return False
 
@@ -106,7 +112,8 @@ def _of(header: Any, context: Context | None) -> Context | None:
     """The context with what this header says; None: stock decides."""
     if type(header) is not str:
         return None
-    fields = header.split(":")
+    text = header
+    fields = text.split(":")
     if len(fields) != _FIELDS:
         return Context() if context is None else context
     if len(fields[1]) > _SPAN_LENGTH:
@@ -127,11 +134,11 @@ def _written(propagator: Any, context: Context | None) -> str | None:
         where = known_context(None) if context is None else context
         if type(where) is not Context or not (_injecting.hold() or INJECTING.holds_again(_injecting)):
             return None
-        span: Any = where.get(_SPAN_KEY)
+        span: Any = value_of(where, _SPAN_KEY)
         if span is None:
             return ""
         own: Any = valid_context(span)
-        if own is None or where.get(_BAGGAGE_KEY):
+        if own is None or value_of(where, _BAGGAGE_KEY):  # type: ignore[arg-type]  # of a dict's class
             return None
         is_recording = type(span) is not NonRecordingSpan and span.is_recording()
         parent: Any = getattr(span, "parent", None) if is_recording else None
@@ -146,8 +153,7 @@ def _written(propagator: Any, context: Context | None) -> str | None:
             write_hexadecimal(item(own, 0), _TRACE_LENGTH),
             write_hexadecimal(item(own, 1), _SPAN_LENGTH),
         )
-        parent_number: Any = 0 if parent is None else item(parent, 1)
-        parent_id = write_hexadecimal(parent_number, _SPAN_LENGTH)
+        parent_id = _NO_PARENT if parent is None else write_hexadecimal(item(parent, 1), _SPAN_LENGTH)  # type: ignore[arg-type]  # an id
         return f"{trace_id}:{span_id}:{parent_id}:{write_hexadecimal(flags, 2)}"
     except Exception as error:
         faults.absorb(_INJECT, error)

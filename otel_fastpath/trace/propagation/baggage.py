@@ -15,7 +15,7 @@ from opentelemetry.propagators.textmap import default_getter, default_setter
 
 from otel_fastpath.compiled.baggage_header import read_baggage, write_baggage
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import copied, with_value
+from otel_fastpath.compiled.helpers import copied, get_item, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.context_functions import known_context
@@ -50,7 +50,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
             where = known_context(None) if context is None else context
             if where is not None and _can_read(self):
                 if getter is default_getter and type(carrier) is dict:
-                    header = carrier.get(self._BAGGAGE_HEADER_NAME)
+                    header = get_item(carrier, self._BAGGAGE_HEADER_NAME)
                     is_usual = header is None or type(header) is str
                 else:
                     known = getter.get(carrier, self._BAGGAGE_HEADER_NAME)

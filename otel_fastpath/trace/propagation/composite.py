@@ -16,7 +16,7 @@ from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import has_no_fields, with_value
+from otel_fastpath.compiled.helpers import has_no_fields, value_of, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.context_functions import known_context
@@ -116,6 +116,6 @@ def _read(carrier: dict[Any, Any], context: Context | None) -> Context | None:
 def _written(context: Any) -> str | None:
     """What is written of a context's span, perhaps nothing; None: each propagator decides that itself."""
     if type(context) is Context and (_injecting.hold() or INJECTING_BOTH.holds_again(_injecting)):
-        span = context.get(_SPAN_KEY)
+        span = value_of(context, _SPAN_KEY)
         return "" if span is None else traceparent(span)
     return None

@@ -22,7 +22,7 @@ from opentelemetry.trace.span import (
 )
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import item, new_instance, new_tuple, with_value
+from otel_fastpath.compiled.helpers import get_item, item, new_instance, new_tuple, value_of, with_value
 from otel_fastpath.compiled.traceparent import read_traceparent, write_traceparent
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
@@ -66,7 +66,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
                 and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
             ):
                 if getter is default_getter and type(carrier) is dict:
-                    header = carrier.get(self._TRACEPARENT_HEADER_NAME)
+                    header = get_item(carrier, self._TRACEPARENT_HEADER_NAME)
                     if header is None:
                         return Context() if context is None else context
                     if self._TRACESTATE_HEADER_NAME not in carrier:
@@ -113,7 +113,7 @@ def _written(context: Context | None) -> str | None:
         if _injecting.hold() or INJECTING.holds_again(_injecting):
             where = known_context(None) if context is None else context
             if type(where) is Context:
-                span = where.get(_SPAN_KEY)
+                span = value_of(where, _SPAN_KEY)
                 return "" if span is None else traceparent(span)
     except Exception as error:
         faults.absorb(_INJECT, error)
@@ -155,7 +155,7 @@ def context_to_write(context: Context | None) -> SpanContext | None:
     where = known_context(None) if context is None else context
     if type(where) is not Context:
         return None
-    span = where.get(_SPAN_KEY)
+    span = value_of(where, _SPAN_KEY)
     return INVALID_SPAN_CONTEXT if span is None else valid_context(span)
 
 

@@ -23,7 +23,7 @@ from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import as_defined, definer
 from otel_fastpath.patching.swapping.switches import Switch, make_switchable
-from otel_fastpath.trace.spans.bounding import bounded_attributes, bounded_list
+from otel_fastpath.trace.spans.bounding import bounded_attributes
 from otel_fastpath.trace.spans.recorded import SpanState
 
 if TYPE_CHECKING:
@@ -46,11 +46,17 @@ _KEEPING = (
 _facts = Facts([(each, name, as_defined(definer(each, name), name)) for each, name in _KEEPING if hasattr(each, name)])
 
 
-def new_links(span: SpanState, links: Any) -> Any:
-    """Stock's container of the links that a span is started with."""
+def keep_links(span: SpanState, links: Any) -> None:
+    """Keep the links that a span is started with, without stock's container if there is room for all."""
     limits = span.plan.limits
     made = _made_links(limits, span.plan.max_event_value, links)
-    return span._new_links(links) if made is None else bounded_list(made, limits.max_links)  # type: ignore[attr-defined]  # of the class that `span_classes` makes
+    most = limits.max_links
+    if made is None:
+        span.bounded_links = span._new_links(links)  # type: ignore[attr-defined]  # of the class that `span_classes` makes
+    elif most is None or len(made) <= most:
+        span.link_store = tuple(made)
+    else:
+        span.bounded_links = BoundedList.from_seq(most, made)
 
 
 def _made_links(limits: SpanLimits, longest: int, links: Any) -> list[Link] | None:

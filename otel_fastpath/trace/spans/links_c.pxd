@@ -6,7 +6,7 @@ from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
 cdef Facts _facts
 
-cdef new_links(SpanState span, object links)
+cdef keep_links(SpanState span, object links)
 
 @cython.locals(made=list)
 cdef list _made_links(object limits, Py_ssize_t longest, object links)

@@ -82,6 +82,7 @@ class SpanState(Identity):
         "bounded_events",
         "bounded_links",
         "event_store",
+        "link_store",
         "lock",
         "origin",
         "plan",
@@ -102,6 +103,7 @@ class SpanState(Identity):
     bounded_events: BoundedList[Event] | None
     bounded_links: BoundedList[Link] | None
     event_store: list[EventState] | None
+    link_store: tuple[Link, ...] | None
     lock: AbstractContextManager[object] | None
     origin: SpanState | None
     plan: plans.TracerPlan
@@ -118,11 +120,8 @@ def read_only_copy(span: SpanState, kind: type[SpanState]) -> SpanState:
     copy._start_time, copy._end_time = span._start_time, span._end_time
     copy._resource, copy._instrumentation_scope = span._resource, span._instrumentation_scope
     copy.attribute_store, copy.bounded_attributes = span.attribute_store, span.bounded_attributes
-    copy.event_store, copy.bounded_events, copy.bounded_links = (
-        span.event_store,
-        span.bounded_events,
-        span.bounded_links,
-    )
+    copy.event_store, copy.bounded_events = span.event_store, span.bounded_events
+    copy.link_store, copy.bounded_links = span.link_store, span.bounded_links
     return copy
 
 

@@ -31,6 +31,7 @@ cdef class SpanState(Identity):
     cdef public object bounded_events
     cdef public object bounded_links
     cdef public list event_store
+    cdef public tuple link_store
     cdef public object lock
     cdef public SpanState origin
     cdef public TracerPlan plan

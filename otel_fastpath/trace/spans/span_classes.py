@@ -215,10 +215,11 @@ class ReadableSpanMethods:
     def _links(self) -> Any:
         try:
             if self.bounded_links is None:
-                self.bounded_links = containers.first(self, "links", BoundedList(_limits_of(self).max_links))
+                bounded = BoundedList.from_seq(_limits_of(self).max_links, self.link_store or ())
+                self.bounded_links = containers.first(self, "links", bounded)
         except Exception as error:
             faults.absorb("Span.links", error)
-            self.bounded_links = BoundedList(_limits_of(self).max_links)
+            self.bounded_links = BoundedList.from_seq(_limits_of(self).max_links, self.link_store or ())
         return self.bounded_links
 
     @_links.setter
@@ -229,7 +230,7 @@ class ReadableSpanMethods:
     def links(self) -> tuple[Any, ...]:
         """The links so far."""
         try:
-            return () if self.bounded_links is None else tuple(self.bounded_links)
+            return self.link_store or () if self.bounded_links is None else tuple(self.bounded_links)
         except Exception as error:
             faults.absorb("Span.links", error)
         return tuple(_stock_links(self))

@@ -40,7 +40,7 @@ def _given_records(given: Given) -> None:
         for provider in (given.queued, given.logged):
             logger = provider.get_logger("memory")
             logger.emit(LogRecord(body="given", attributes=ATTRIBUTES, trace_id=1, context=context_api.get_current()))
-            logger.emit(LogRecord(body=[1], attributes={"a": [1]}))
+            logger.emit(LogRecord(body=[1], attributes={"a": [1, {"b": ("c", {2: object})}]}))
             logger.emit(body="in parts", attributes=ATTRIBUTES)
             try:
                 given.fail(3)

@@ -284,6 +284,8 @@ class Logs(Spans):
         host.step("with an exception", self._exception, host)
         host.step("in a span", self._in_span)
         host.step("emitted", lambda: self.emit(body="emitted", attributes={"a": 1}))
+        nested = {"parts": [{"a": ("b", 1)}, {2: object}]}
+        host.step("nested values", lambda: self.emit(body="nested", attributes=nested))
         host.step("emitted with an exception", self._emitted, host)
         host.step("given", self._given, None)
         host.step("given with an exception", self._given, host)
