@@ -44,10 +44,8 @@ _RECEIVING = "the context of a call that gRPC's server gets"
 _STARTING = "the span of a call that gRPC's server gets"
 # What other code may replace in stock's module is looked up at each call.
 _globals = vars(_server)
-# The attributes by method, user agent and the client's address: so many, with texts that are no longer than this.
-_described: dict[tuple[Any, Any, str], dict[str, Any]] = {}
-_MOST = 128
-_LONGEST = 512
+# The attributes by method, of which the application has handlers.
+_methods: dict[Any, dict[str, Any]] = {}
 # The index of a handler's first function.
 _FIRST = 4
 # What makes handlers, and is not called.
@@ -147,38 +145,34 @@ def bind_start_span(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _describe(method: Any, agent: Any, peer: str) -> dict[str, Any]:
-    """The attributes of a server's span at its start, made once for each method and connection."""
-    key = (method, agent, peer)
-    attributes = get_item(_described, key)
-    if attributes is None:
-        attributes = _made(method, agent, peer)
-        # An address without a port is logged each time.
-        if (_IP in attributes or peer.startswith("unix:")) and len(peer) + len(method or "") + len(
-            agent or ""
-        ) <= _LONGEST:
-            keep(_described, key, attributes, _MOST)
-    return attributes.copy()
-
-
-def _made(method: Any, agent: Any, peer: str) -> dict[str, Any]:
-    attributes: dict[str, Any] = {_SYSTEM: "grpc", _CODE: 0}
-    if method:
-        service, slash, name = method.lstrip("/").partition("/")
-        if slash:
-            attributes[_METHOD] = name
-            attributes[_SERVICE] = service
+    """The attributes of a server's span at its start."""
+    of_method = get_item(_methods, method)
+    if of_method is None:
+        of_method = {_SYSTEM: "grpc", _CODE: 0}
+        if method:
+            service, slash, name = method.lstrip("/").partition("/")
+            if slash:
+                of_method[_METHOD] = name
+                of_method[_SERVICE] = service
+        keep(_methods, method, of_method)
+    attributes = of_method.copy()
     if agent is not None:
         attributes["rpc.user_agent"] = agent
     if peer.startswith("unix:"):
         return attributes
-    _, colon, address = peer.partition(",")[0].partition(":")
-    ip, is_known, port = address.rpartition(":")
-    if is_known:
-        attributes[_IP] = ip = unquote(ip)
-        attributes[_PORT] = port
+    # Such as "ipv4:10.2.1.1:57284,127.0.0.1:57284": the first address.
+    end = peer.find(",")
+    if end < 0:
+        end = len(peer)
+    start = peer.find(":", 0, end) + 1
+    port = peer.rfind(":", start, end) if start else 0
+    if start and port >= 0:
+        ip = peer[start:port]
+        attributes[_IP] = ip = unquote(ip) if "%" in ip else ip
+        attributes[_PORT] = peer[port + 1 : end]
         if ip in _LOCAL:
             attributes[_NAME] = "localhost"
-    elif not colon:
+    elif not start:
         _globals["logger"].warning("Failed to parse peer address '%s'", peer)
     return attributes
 

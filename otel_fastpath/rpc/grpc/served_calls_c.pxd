@@ -4,9 +4,8 @@ import cython
 from otel_fastpath.compiled.facts_c cimport Facts
 
 cdef dict _globals
-cdef dict _described
+cdef dict _methods
 cdef Py_ssize_t _FIRST
-cdef Py_ssize_t _LONGEST
 cdef tuple _LOCAL
 cdef Facts _making
 
@@ -19,10 +18,8 @@ cdef class RemoteContext:
 
 cdef _remote(dict found)
 
-@cython.locals(attributes=dict)
+@cython.locals(attributes=dict, of_method=dict, start=Py_ssize_t, port=Py_ssize_t, end=Py_ssize_t, ip=str)
 cdef dict _describe(object method, object agent, str peer)
-
-cdef dict _made(object method, object agent, str peer)
 
 @cython.locals(index=Py_ssize_t)
 cdef _wrapped(object handler, object continuation)
