@@ -57,6 +57,7 @@ LIBRARIES: Final = Libraries(
             wrapper="openai",
         ),
         Declarations("messaging.celery.patches", f"{_STOCK}.celery"),
+        Declarations("cloud.botocore.patches", f"{_STOCK}.botocore"),
         Declarations("wrapping.gevent", "gevent", wrapper="gevent"),
     ),
     without="Libraries are not wrapped.",

@@ -1,0 +1,27 @@
+# C types for the compiled twin of aws_extensions.py.
+import cython
+
+cdef dict _LISTS
+cdef dict _globals
+cdef dict _dynamodb_globals
+cdef dict _loaders
+cdef dict _endpoints
+cdef object DYNAMODB
+cdef object SQS
+
+cpdef tuple endpoint(object url)
+
+@cython.locals(names=tuple)
+cpdef kind_of(object loader)
+
+cdef bint describe_request(object kind, object operation, object params, object peer, dict attributes) except -1
+
+@cython.locals(found=dict)
+cdef dict request_attributes(object operation, dict params)
+
+cdef bint describe_answer(object kind, object operation, dict result, dict found) except -1
+
+@cython.locals(metadata=dict)
+cdef bint add_metadata(dict result, dict found) except -1
+
+cdef _add(dict given, dict attributes, dict found)
