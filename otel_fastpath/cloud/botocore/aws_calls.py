@@ -23,8 +23,8 @@ from opentelemetry.trace.status import StatusCode
 
 from otel_fastpath.cloud.botocore.aws_extensions import (
     DYNAMODB,
-    SQS,
     add_metadata,
+    are_described,
     describe_answer,
     describe_request,
     endpoint,
@@ -99,6 +99,7 @@ class AwsCall:
         "_args",
         "_client",
         "_extension",
+        "_is_described",
         "_kind",
         "_logger",
         "_metrics",
@@ -135,7 +136,8 @@ class AwsCall:
         server, peer = endpoint(url)
         attributes.update(server)
         name, span_kind, is_ended = f"{service_id}.{operation}", _CLIENT, True
-        if kind is DYNAMODB or kind is SQS:
+        self._is_described = are_described(kind)
+        if self._is_described:
             if not describe_request(kind, operation, params, peer, attributes):
                 return False
         elif kind is not _AwsSdkExtension:
@@ -192,7 +194,7 @@ class AwsCall:
             if kind.before_service_call is _BEFORE:
                 return
             is_kept = _is_own(span)
-            if kind is DYNAMODB and type(self.params) is dict and (is_kept or _is_silent(span)):
+            if self._is_described and (is_kept or _is_silent(span)):
                 found = request_attributes(self.operation, self.params) if is_kept else None
                 if found:
                     span.set_attributes(found)
@@ -234,8 +236,8 @@ class AwsCall:
             if type(result) is dict and (is_kept or _is_silent(span)):
                 found: dict[str, Any] = {}
                 is_described = not is_kept or add_metadata(result, found)
-                is_whole = kind.on_success is _SUCCESS or (kind is DYNAMODB and not is_kept)
-                if is_described and not is_whole and (kind is DYNAMODB or kind is SQS):
+                is_whole = kind.on_success is _SUCCESS or (not is_kept and self._is_described and kind is DYNAMODB)
+                if is_described and not is_whole and self._is_described:
                     is_described = is_whole = describe_answer(kind, self.operation, result, found)
                 if is_described and is_kept and found:
                     span.set_attributes(found)

@@ -21,6 +21,7 @@ cdef class AwsCall:
     cdef tuple _args
     cdef object _client
     cdef object _extension
+    cdef bint _is_described
     cdef object _kind
     cdef object _logger
     cdef object _metrics

@@ -6,6 +6,7 @@ Compiled as `aws_extensions_c`. What has unusual types is left to stock's own fu
 from __future__ import annotations
 
 import sys
+from json.encoder import encode_basestring_ascii
 from typing import Any
 from urllib.parse import urlparse
 
@@ -17,10 +18,14 @@ from opentelemetry.semconv._incubating.attributes.messaging_attributes import ME
 from opentelemetry.semconv._incubating.attributes.net_attributes import NET_PEER_NAME
 from opentelemetry.semconv.trace import SpanAttributes
 
+from otel_fastpath.cloud.botocore.stock_botocore import EXTENSIONS
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.patching.stock import UNKNOWN
 
 DYNAMODB = dynamodb._DynamoDbExtension
+_facts = Facts(UNKNOWN)
 # That of releases before 0.66 names a message otherwise, and runs itself.
 SQS = sqs._SqsExtension if hasattr(_stock, "http_status_to_status_code") else object()
 _DB_OPERATION = dynamodb.db_attributes.DB_OPERATION
@@ -28,11 +33,13 @@ _DB_SYSTEM = dynamodb.db_attributes.DB_SYSTEM
 _DYNAMODB_SYSTEM = dynamodb.db_attributes.DbSystemValues.DYNAMODB.value
 _DESTINATION = SpanAttributes.MESSAGING_DESTINATION
 _URL = SpanAttributes.MESSAGING_URL
+_STATUS = _stock.HTTP_STATUS_CODE
 # The list of messages in an answer, and where their ids are.
 _LISTS = {"SendMessageBatch": "Successful", "ReceiveMessage": "Messages"}
 # What other code may replace in stock's modules is looked up at each call.
 _globals = vars(_stock)
 _dynamodb_globals = vars(dynamodb)
+_dumping = dynamodb._conv_val_to_single_json_tuple
 _loader_code = _package._lazy_load("", "").__code__
 # Of stock's functions that import an extension: the names of its module and class.
 _loaders: dict[Any, tuple[str, str]] = {}
@@ -63,6 +70,11 @@ def kind_of(loader: Any) -> Any:
         names = f"{_package.__name__}{module}" if module.startswith(".") else module, cells["cls"].cell_contents
         keep(_loaders, loader, names)
     return getattr(sys.modules.get(names[0]), names[1], None)
+
+
+def are_described(kind: Any) -> bool:
+    """Whether this module does what this kind of extension does, and what that calls is stock's own."""
+    return (kind is DYNAMODB or kind is SQS) and (_facts.hold() or EXTENSIONS.holds_again(_facts))
 
 
 def describe_request(kind: Any, operation: Any, params: Any, peer: Any, attributes: dict[str, Any]) -> bool:
@@ -146,9 +158,6 @@ def add_metadata(result: dict[str, Any], found: dict[str, Any]) -> bool:
     return True
 
 
-_STATUS = _stock.HTTP_STATUS_CODE
-
-
 def _add(given: dict[str, Any], attributes: dict[str, Any] | None, found: dict[str, Any]) -> None:
     """Add the attributes that a table of DynamoDB's extension finds in arguments or in an answer."""
     if attributes is None:
@@ -163,6 +172,28 @@ def _add(given: dict[str, Any], attributes: dict[str, Any] | None, found: dict[s
                 if value is None:
                     break
         if value is not None and convert is not None:
-            value = convert(value)
+            text = json_text(value) if convert is _dumping else None
+            value = convert(value) if text is None else (text,)
         if value is not None:
             found[name] = value
+
+
+def json_text(value: Any) -> str | None:
+    """What `json.dumps` makes of texts, numbers, and dicts of these; None if it must do it."""
+    kind = type(value)
+    if kind is str:
+        return encode_basestring_ascii(value)
+    if kind is float:
+        # Not a number, and the infinite ones, are written otherwise.
+        return repr(value) if value - value == 0 else None
+    if kind is int:
+        return repr(value)
+    if kind is not dict:
+        return None
+    parts = []
+    for key, each in value.items():
+        text = json_text(each) if type(key) is str else None
+        if text is None:
+            return None
+        parts.append(f"{encode_basestring_ascii(key)}: {text}")
+    return f"{{{', '.join(parts)}}}"

@@ -1,6 +1,9 @@
 # C types for the compiled twin of aws_extensions.py.
 import cython
 
+from otel_fastpath.compiled.facts_c cimport Facts
+
+cdef Facts _facts
 cdef dict _LISTS
 cdef dict _globals
 cdef dict _dynamodb_globals
@@ -14,6 +17,8 @@ cpdef tuple endpoint(object url)
 @cython.locals(names=tuple)
 cpdef kind_of(object loader)
 
+cdef bint are_described(object kind) except -1
+
 cdef bint describe_request(object kind, object operation, object params, object peer, dict attributes) except -1
 
 @cython.locals(found=dict)
@@ -25,3 +30,6 @@ cdef bint describe_answer(object kind, object operation, dict result, dict found
 cdef bint add_metadata(dict result, dict found) except -1
 
 cdef _add(dict given, dict attributes, dict found)
+
+@cython.locals(parts=list)
+cdef json_text(object value)

@@ -15,22 +15,26 @@ from botocore.compat import HTTPHeaders
 from opentelemetry.instrumentation.botocore import TRACE_HEADER_KEY
 from opentelemetry.propagators.aws.aws_xray_propagator import AwsXRayPropagator
 
-from otel_fastpath.cloud.botocore.aws_calls import are_known
+from otel_fastpath.cloud.botocore.stock_botocore import HEADERS
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import as_defined
+from otel_fastpath.patching.stock import UNKNOWN, as_defined
 
 _PLACE = "the header of a call of AWS"
-_LOWER = TRACE_HEADER_KEY.lower()
-_LENGTH = len(_LOWER)
 # What wrapt gives a wrapper.
 _GIVEN = 5
+_LOWER = TRACE_HEADER_KEY.lower()
+_LENGTH = len(_LOWER)
+_facts = Facts(UNKNOWN)
 _prepare = as_defined(_endpoint.Endpoint, "prepare_request")
 
 
 def header_of(given: tuple[Any, ...], named: dict[str, Any]) -> bytes | None:
     """The header for the request that is among what wrapt gives stock's hook; None if stock must write it."""
     try:
-        if named or len(given) != _GIVEN or len(given[3]) != 1 or given[4] or not are_known():
+        if named or len(given) != _GIVEN or len(given[3]) != 1 or given[4]:
+            return None
+        if not (_facts.hold() or HEADERS.holds_again(_facts)):
             return None
         propagator, wrapped, request = given[0].propagator, given[1], given[3][0]
         if type(propagator) is not AwsXRayPropagator or type(wrapped) is not MethodType:
@@ -40,7 +44,9 @@ def header_of(given: tuple[Any, ...], named: dict[str, Any]) -> bytes | None:
         headers = request.headers
         if type(headers) is not HTTPHeaders:
             return None
-        for name in headers.keys():  # noqa: SIM118  # it would ask for its parts by number
+        # As stock's `in` finds it, which makes each name lower.
+        for entry in headers._headers:
+            name = entry[0]
             if len(name) == _LENGTH and name.lower() == _LOWER:
                 return b""
         carrier: dict[str, str] = {}
