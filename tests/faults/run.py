@@ -34,6 +34,7 @@ NAMES = (
     "openai",
     "genai-calls",
     "celery",
+    "aws",
     "asyncpg",
     "asyncpg-options",
     "asyncpg-pools",

@@ -26,6 +26,7 @@ _HTTP = "otel_fastpath/http/sources.json"
 _DBAPI = "otel_fastpath/db/dbapi/sources.json"
 _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
 _CELERY = "otel_fastpath/messaging/celery/sources.json"
+_BOTOCORE = "otel_fastpath/cloud/botocore/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
 # File -> the command that writes it.
 COMMANDS = {
@@ -37,6 +38,7 @@ COMMANDS = {
     _DBAPI: (*_LIBRARY, _DBAPI),
     _PROPAGATORS: (*_LIBRARY, _PROPAGATORS),
     _CELERY: (*_LIBRARY, _CELERY),
+    _BOTOCORE: (*_LIBRARY, _BOTOCORE),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),
 }
 

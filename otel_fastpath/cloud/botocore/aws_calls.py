@@ -24,12 +24,12 @@ from opentelemetry.trace.status import StatusCode
 from otel_fastpath.cloud.botocore.aws_extensions import (
     DYNAMODB,
     add_metadata,
+    add_request,
     are_described,
     describe_answer,
     describe_request,
     endpoint,
     kind_of,
-    request_attributes,
 )
 from otel_fastpath.cloud.botocore.stock_botocore import CALLS, INSTRUMENTORS
 from otel_fastpath.compiled.facts import Facts
@@ -137,10 +137,10 @@ class AwsCall:
         attributes.update(server)
         name, span_kind, is_ended = f"{service_id}.{operation}", _CLIENT, True
         self._is_described = are_described(kind)
-        if self._is_described:
-            if not describe_request(kind, operation, params, peer, attributes):
-                return False
-        elif kind is not _AwsSdkExtension:
+        if self._is_described and not describe_request(kind, operation, params, peer, attributes):
+            return False
+        self._say()
+        if not self._is_described and kind is not _AwsSdkExtension:
             extension = self._made_extension()
             context = extension._call_context
             if kind.should_trace_service_call is not _TRACING and not extension.should_trace_service_call():
@@ -153,7 +153,6 @@ class AwsCall:
             name, span_kind = context.span_name, context.span_kind
         package = registry._package_name
         tracer = self._tracer(f"{package}.{service}" if service in extensions else package)
-        self._say()
         more = {"set_status_on_exception": False} if _sets_status else {}
         self.scope = tracer.start_as_current_span(
             name, kind=span_kind, attributes=attributes, end_on_exit=is_ended, **more
@@ -195,10 +194,11 @@ class AwsCall:
                 return
             is_kept = _is_own(span)
             if self._is_described and (is_kept or _is_silent(span)):
-                found = request_attributes(self.operation, self.params) if is_kept else None
-                if found:
-                    span.set_attributes(found)
-                return
+                found: dict[str, Any] = {}
+                if not is_kept or add_request(self.operation, self.params, found):
+                    if found:
+                        span.set_attributes(found)
+                    return
         except Exception as error:
             _report(_BEGINNING, error)
         self._invoke("before_service_call", (span,))
@@ -252,13 +252,14 @@ class AwsCall:
 
     def fail(self, error: Exception) -> None:
         """Describe the error."""
-        span, kind = self._span, self._kind
+        span, kind, is_odd = self._span, self._kind, False
         try:
             if isinstance(error, ClientError):
                 result = self.result = getattr(error, "response", None)
                 _globals["_apply_response_attributes"](span, result)
                 is_error = True
                 if _sets_status:
+                    is_odd = type(result) is not dict or type(result.get("ResponseMetadata")) is not dict
                     status = (result or {}).get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
                     is_error = _globals["http_status_to_status_code"](status) is _ERROR
                     if is_error:
@@ -270,6 +271,9 @@ class AwsCall:
             elif _sets_status:
                 span.set_status(_ERROR, str(error))
         except Exception as fault:
+            if is_odd:
+                # What stock's raises then, too.
+                raise
             faults.absorb(_END, fault)
 
     def leave(self) -> None:

@@ -86,9 +86,7 @@ def describe_request(kind: Any, operation: Any, params: Any, peer: Any, attribut
         attributes[_DB_OPERATION] = operation
         attributes[NET_PEER_NAME] = peer
         found = _dynamodb_globals["_OPERATION_MAPPING"].get(operation)
-        if found is not None:
-            _add(params, found.start_attributes, attributes)
-        return True
+        return found is None or _add(params, found.start_attributes, attributes)
     url = params.get("QueueUrl")
     if url:
         if type(url) is not str:
@@ -100,23 +98,17 @@ def describe_request(kind: Any, operation: Any, params: Any, peer: Any, attribut
     return True
 
 
-def request_attributes(operation: Any, params: dict[str, Any]) -> dict[str, Any] | None:
-    """What DynamoDB's extension sets after the span has started; None: nothing."""
-    operation = _dynamodb_globals["_OPERATION_MAPPING"].get(operation)
-    if operation is None or operation.request_attributes is None:
-        return None
-    found: dict[str, Any] = {}
-    _add(params, operation.request_attributes, found)
-    return found
+def add_request(operation: Any, params: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Add what DynamoDB's extension sets after the span has started; False if it must do it itself."""
+    named = _dynamodb_globals["_OPERATION_MAPPING"].get(operation)
+    return named is None or _add(params, named.request_attributes, found)
 
 
 def describe_answer(kind: Any, operation: Any, result: dict[str, Any], found: dict[str, Any]) -> bool:
     """Add what the extension of a known kind sets after a call that succeeded; False if it must do it itself."""
     if kind is DYNAMODB:
         named = _dynamodb_globals["_OPERATION_MAPPING"].get(operation)
-        if named is not None:
-            _add(result, named.response_attributes, found)
-        return True
+        return named is None or _add(result, named.response_attributes, found)
     message = result
     if operation != "SendMessage":
         name = _LISTS.get(operation)
@@ -158,24 +150,24 @@ def add_metadata(result: dict[str, Any], found: dict[str, Any]) -> bool:
     return True
 
 
-def _add(given: dict[str, Any], attributes: dict[str, Any] | None, found: dict[str, Any]) -> None:
-    """Add the attributes that a table of DynamoDB's extension finds in arguments or in an answer."""
+def _add(given: dict[str, Any], attributes: dict[str, Any] | None, found: dict[str, Any]) -> bool:
+    """Add the attributes that a table of DynamoDB's extension finds; False if that must do it itself."""
     if attributes is None:
-        return
+        return True
     for name, (path, convert) in attributes.items():
         value: Any = given
-        if type(path) is str:
-            value = given.get(path)
-        else:
-            for part in path:
-                value = value.get(part)
-                if value is None:
-                    break
+        for part in (path,) if type(path) is str else path:
+            if type(value) is not dict:
+                return False
+            value = value.get(part)
+            if value is None:
+                break
         if value is not None and convert is not None:
             text = json_text(value) if convert is _dumping else None
             value = convert(value) if text is None else (text,)
         if value is not None:
             found[name] = value
+    return True
 
 
 def json_text(value: Any) -> str | None:

@@ -21,15 +21,13 @@ cdef bint are_described(object kind) except -1
 
 cdef bint describe_request(object kind, object operation, object params, object peer, dict attributes) except -1
 
-@cython.locals(found=dict)
-cdef dict request_attributes(object operation, dict params)
+cdef bint add_request(object operation, dict params, dict found) except -1
 
 cdef bint describe_answer(object kind, object operation, dict result, dict found) except -1
 
-@cython.locals(metadata=dict)
 cdef bint add_metadata(dict result, dict found) except -1
 
-cdef _add(dict given, dict attributes, dict found)
+cdef bint _add(dict given, dict attributes, dict found) except -1
 
 @cython.locals(parts=list)
 cdef json_text(object value)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def bind_api_call(original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for `BotocoreInstrumentor._patched_api_call`."""
 
-    def api_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def api_call(*args: Any, **kwargs: Any) -> Any:
         call = begin(args, kwargs)
         if call is None:
             return original(*args, **kwargs)
@@ -88,7 +88,7 @@ def bind_async_api_call(original: Callable[..., Any]) -> Callable[..., Any]:
 def bind_prepare_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """Make the replacement for `_patched_endpoint_prepare_request` of the two instrumentors."""
 
-    def prepare_request(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def prepare_request(*args: Any, **kwargs: Any) -> Any:
         header = header_of(args, kwargs)
         if header is None:
             return original(*args, **kwargs)

@@ -35,7 +35,7 @@ def divert(instrumentor: str) -> None:
         found = inspect.getattr_static(kind, name)
         function = getattr(found, "__func__", found)
         is_async = inspect.iscoroutinefunction(function)
-        DIVERSIONS[instrumentor].divert(function, hooks.bind_async_api_call if is_async else bind, packed=not is_async)
+        DIVERSIONS[instrumentor].divert(function, hooks.bind_async_api_call if is_async else bind)
 
 
 def _make(instrumentor: str, original: Any, _settings: Config) -> Any:

@@ -24,6 +24,8 @@ RUN_BY = {
     "genai.finish": "genai, chat",
     "genai.merge": "genai, chat within another",
     "celery.hooks": "celery, run",
+    "botocore.calls": "aws, S3",
+    "aiobotocore.calls": "aws, aiobotocore",
     "openllmetry.run_async": "openllmetry, request of a chat",
     "openllmetry.accumulate": "openllmetry, stream of 20 chunks",
     "openinference.redact": "openinference, request of a chat",
