@@ -136,11 +136,13 @@ class AwsCall:
         server, peer = endpoint(url)
         attributes.update(server)
         name, span_kind, is_ended = f"{service_id}.{operation}", _CLIENT, True
-        self._is_described = are_described(kind)
+        is_plain = kind.should_trace_service_call is _TRACING and kind.should_end_span_on_exit is _ENDING
+        self._is_described = is_plain and are_described(kind)
         if self._is_described and not describe_request(kind, operation, params, peer, attributes):
             return False
         self._say()
-        if not self._is_described and kind is not _AwsSdkExtension:
+        is_plain = is_plain and kind is _AwsSdkExtension and kind.extract_attributes is _EXTRACTING
+        if not self._is_described and not is_plain:
             extension = self._made_extension()
             context = extension._call_context
             if kind.should_trace_service_call is not _TRACING and not extension.should_trace_service_call():

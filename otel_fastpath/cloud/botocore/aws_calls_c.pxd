@@ -34,7 +34,7 @@ cdef class AwsCall:
     cdef readonly object result
     cdef readonly object scope
     cdef readonly object service
-    @cython.locals(attributes=dict, extensions=dict)
+    @cython.locals(attributes=dict, extensions=dict, is_plain=cython.bint)
     cdef bint _prepare(self) except -1
     cdef _tracer(self, str name)
     cdef _say(self)

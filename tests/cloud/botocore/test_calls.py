@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import importlib
+import importlib.util
 import inspect
+import json
 import os
+import subprocess
 import sys
 import threading
 import weakref
+from pathlib import Path
 
 import botocore.client
 import botocore.endpoint
@@ -397,6 +400,18 @@ def test_a_forked_child(ours, answers):
             os._exit(0 if len(telemetry.spans.get_finished_spans()) == 2 else 1)
         assert os.waitpid(child, 0)[1] == 0
     assert len(telemetry.seen()) == 1
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("gevent"), reason="gevent is not installed")
+def test_greenlets_do_not_mix(core):
+    """Each greenlet's spans have its own parents; in a process of its own, because gevent patches the whole of it."""
+    command = [sys.executable, "-m", "gevent.monkey", Path(__file__).with_name("gevented.py"), core]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    pairs, is_empty, applied, found = json.loads(done.stdout.splitlines()[-1])
+    assert len(pairs) == 100
+    assert all(table == parent for table, parent in pairs)
+    assert (is_empty, applied, found) == (True, "applied", {})
 
 
 @pytest.mark.parametrize("kind", ["fails", "succeeds", "cancelled", "abandoned"])
