@@ -44,10 +44,6 @@ _BEGINNING = "the beginning of a call of AWS"
 _END = "the end of a call of AWS"
 _CLIENT = SpanKind.CLIENT
 _ERROR = StatusCode.ERROR
-_METHOD = _stock.RPC_METHOD
-_REGION = _stock.CLOUD_REGION
-_SERVICE = _stock.RPC_SERVICE
-_SYSTEM = _stock.RPC_SYSTEM
 # What wrapt gives a wrapper.
 _GIVEN = 5
 # A span with room for more attributes than a hook sets keeps each of them until the last is set.
@@ -64,9 +60,13 @@ _AFTER = as_defined(_AwsSdkExtension, "after_service_call")
 _sets_status = hasattr(_stock, "http_status_to_status_code")
 # What other code may replace in stock's module is looked up at each call.
 _globals = vars(_stock)
+_METHOD = _globals["RPC_METHOD"]
+_REGION = _globals["CLOUD_REGION"]
+_SERVICE = _globals["RPC_SERVICE"]
+_SYSTEM = _globals["RPC_SYSTEM"]
 _KINDS = tuple([vars(_stock).get(name) for name in INSTRUMENTORS])
 # What stock's suppression sets; `CALLS` says whether it does.
-_FLAGS = (utils._SUPPRESS_HTTP_INSTRUMENTATION_KEY,)
+_FLAGS = (vars(utils)["_SUPPRESS_HTTP_INSTRUMENTATION_KEY"],)
 _facts = Facts(UNKNOWN)
 
 
@@ -113,6 +113,22 @@ class AwsCall:
         "scope",
         "service",
     )
+    _args: Any
+    _client: Any
+    _extension: Any
+    _is_described: bool
+    _kind: Any
+    _logger: Any
+    _metrics: Any
+    _registry: Any
+    _span: Any
+    _suppression: Any
+    instrumentor: Any
+    operation: Any
+    params: Any
+    result: Any
+    scope: Any
+    service: Any
 
     def _prepare(self) -> bool:
         """Read what the client says of the call; False if stock must do it."""

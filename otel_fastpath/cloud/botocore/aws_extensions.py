@@ -28,19 +28,20 @@ DYNAMODB = dynamodb._DynamoDbExtension
 _facts = Facts(UNKNOWN)
 # That of releases before 0.66 names a message otherwise, and runs itself.
 SQS = sqs._SqsExtension if hasattr(_stock, "http_status_to_status_code") else object()
-_DB_OPERATION = dynamodb.db_attributes.DB_OPERATION
-_DB_SYSTEM = dynamodb.db_attributes.DB_SYSTEM
-_DYNAMODB_SYSTEM = dynamodb.db_attributes.DbSystemValues.DYNAMODB.value
 _DESTINATION = SpanAttributes.MESSAGING_DESTINATION
 _URL = SpanAttributes.MESSAGING_URL
-_STATUS = _stock.HTTP_STATUS_CODE
 # The list of messages in an answer, and where their ids are.
 _LISTS = {"SendMessageBatch": "Successful", "ReceiveMessage": "Messages"}
 # What other code may replace in stock's modules is looked up at each call.
 _globals = vars(_stock)
 _dynamodb_globals = vars(dynamodb)
+_db = _dynamodb_globals["db_attributes"]
+_DB_OPERATION = _db.DB_OPERATION
+_DB_SYSTEM = _db.DB_SYSTEM
+_DYNAMODB_SYSTEM = _db.DbSystemValues.DYNAMODB.value
+_STATUS = _globals["HTTP_STATUS_CODE"]
 _dumping = dynamodb._conv_val_to_single_json_tuple
-_loader_code = _package._lazy_load("", "").__code__
+_loader_code: Any = vars(_package)["_lazy_load"]("", "").__code__
 # Of stock's functions that import an extension: the names of its module and class.
 _loaders: dict[Any, tuple[str, str]] = {}
 # The address of an endpoint -> its attributes, and what DynamoDB's extension calls its peer.
