@@ -66,7 +66,7 @@ def kind_of(loader: Any) -> Any:
     if names is None:
         if getattr(loader, "__code__", None) is not _loader_code:
             return None
-        cells = dict(zip(_loader_code.co_freevars, loader.__closure__, strict=True))
+        cells = dict(zip(loader.__code__.co_freevars, loader.__closure__, strict=True))
         module = cells["module"].cell_contents
         names = f"{_package.__name__}{module}" if module.startswith(".") else module, cells["cls"].cell_contents
         keep(_loaders, loader, names)

@@ -12,8 +12,7 @@ from typing import Any
 from botocore import endpoint as _endpoint
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest, HeadersDict
 from botocore.compat import HTTPHeaders
-from opentelemetry.instrumentation.botocore import TRACE_HEADER_KEY
-from opentelemetry.propagators.aws.aws_xray_propagator import AwsXRayPropagator
+from opentelemetry.propagators.aws.aws_xray_propagator import TRACE_HEADER_KEY, AwsXRayPropagator
 
 from otel_fastpath.cloud.botocore.stock_botocore import HEADERS
 from otel_fastpath.compiled.facts import Facts

@@ -75,12 +75,14 @@ class AwsCalls(Workload):
     def run(self, host: Host) -> None:
         """Call each of them, twice."""
         for turn in ("first", "again"):
-            host.step(f"{turn}: get an item", self._call, "dynamodb", "get_item", TableName="t", Key={})
-            host.step(f"{turn}: of another table", self._call, "dynamodb", "get_item", TableName="fail", Key={})
-            host.step(f"{turn}: put an object", self._call, "s3", "put_object", Bucket="b", Key="k")
-            host.step(f"{turn}: fails", self._call, "s3", "put_object", Bucket="b", Key="fail")
-            host.step(f"{turn}: send", self._call, "sqs", "send_message", QueueUrl="http://q/1", MessageBody="x")
-            host.step(f"{turn}: invoke", self._call, "lambda", "invoke", FunctionName="f", Payload=b"{}")
+            host.step(f"{turn}: get an item", self._call, "dynamodb", "get_item", {"TableName": "t", "Key": {}})
+            host.step(f"{turn}: of another table", self._call, "dynamodb", "get_item", {"TableName": "fail", "Key": {}})
+            host.step(f"{turn}: put an object", self._call, "s3", "put_object", {"Bucket": "b", "Key": "k"})
+            host.step(f"{turn}: fails", self._call, "s3", "put_object", {"Bucket": "b", "Key": "fail"})
+            host.step(
+                f"{turn}: send", self._call, "sqs", "send_message", {"QueueUrl": "http://q/1", "MessageBody": "x"}
+            )
+            host.step(f"{turn}: invoke", self._call, "lambda", "invoke", {"FunctionName": "f", "Payload": b"{}"})
             host.step(f"{turn}: await an item", self._await, "t")
             host.step(f"{turn}: await one, fails", self._await, "fail")
 
@@ -93,7 +95,7 @@ class AwsCalls(Workload):
 
         return answer
 
-    def _call(self, name: str, method: str, **given: Any) -> Any:
+    def _call(self, name: str, method: str, given: dict[str, Any]) -> Any:
         self.headers.clear()
         try:
             answered = getattr(self.clients[name], method)(**given)
