@@ -45,7 +45,7 @@ cdef class AwsCall:
     cpdef release(self)
     @cython.locals(found=dict, is_described=cython.bint, is_whole=cython.bint, is_kept=cython.bint)
     cpdef succeed(self, object result)
-    @cython.locals(is_error=cython.bint, is_odd=cython.bint)
+    @cython.locals(is_error=cython.bint, is_odd=cython.bint, own=dict)
     cpdef fail(self, object error)
     cpdef leave(self)
     cdef _invoke(self, str name, tuple args)
