@@ -270,7 +270,7 @@ class AwsCall:
 
     def fail(self, error: Exception) -> None:
         """Describe the error."""
-        span, kind, is_odd, odd = self._span, self._kind, False, None
+        span, kind, is_odd = self._span, self._kind, False
         own = error.__dict__
         # Also after a fault, the user's hook is given it.
         self.result = own["response"] if isinstance(error, ClientError) and "response" in own else None
@@ -293,15 +293,9 @@ class AwsCall:
                 span.set_status(_ERROR, str(error))
         except Exception as fault:
             if is_odd:
-                odd = fault
-            else:
-                faults.absorb(_END, fault)
-        try:
-            if odd is not None:
                 # What stock's raises then, too.
-                raise odd
-        finally:
-            del odd
+                faults.blame_others(fault)
+            faults.absorb(_END, fault)
 
     def leave(self) -> None:
         """Let the extension do what it does after the call."""
