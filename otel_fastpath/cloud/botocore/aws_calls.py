@@ -42,6 +42,8 @@ from otel_fastpath.trace.spans.recorded import SpanState
 
 _BEGINNING = "the beginning of a call of AWS"
 _END = "the end of a call of AWS"
+# What stock logs.
+_INVOKING = "AWS SDK invocation: %s %s"
 _CLIENT = SpanKind.CLIENT
 _ERROR = StatusCode.ERROR
 # What wrapt gives a wrapper.
@@ -195,7 +197,7 @@ class AwsCall:
         # What CPython keeps of the answers of `isEnabledFor`.
         is_known = type(logger) is Logger and not logger.disabled
         if not is_known or logger._cache.get(DEBUG) is not False:
-            logger.debug("AWS SDK invocation: %s %s", self.service, self.operation)
+            logger.debug(_INVOKING, self.service, self.operation)
 
     def _made_extension(self) -> Any:
         """Stock's extension for the call."""
