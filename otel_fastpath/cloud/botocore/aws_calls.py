@@ -42,8 +42,6 @@ from otel_fastpath.trace.spans.recorded import SpanState
 
 _BEGINNING = "the beginning of a call of AWS"
 _END = "the end of a call of AWS"
-# What stock logs.
-_INVOKING = "AWS SDK invocation: %s %s"
 _CLIENT = SpanKind.CLIENT
 _ERROR = StatusCode.ERROR
 # What wrapt gives a wrapper.
@@ -158,7 +156,7 @@ class AwsCall:
         self._is_described = is_plain and are_described(kind)
         if self._is_described and not describe_request(kind, operation, params, peer, attributes):
             return False
-        self._say()
+        self._say("AWS SDK invocation: %s %s")
         is_plain = is_plain and kind is _AwsSdkExtension and kind.extract_attributes is _EXTRACTING
         if not self._is_described and not is_plain:
             extension = self._made_extension()
@@ -191,13 +189,13 @@ class AwsCall:
             self._logger = registry.get_logger(extension)
         return tracer
 
-    def _say(self) -> None:
+    def _say(self, message: str) -> None:
         """Log the call, unless it is known that nobody listens."""
         logger = _globals["logger"]
         # What CPython keeps of the answers of `isEnabledFor`.
         is_known = type(logger) is Logger and not logger.disabled
         if not is_known or logger._cache.get(DEBUG) is not False:
-            logger.debug(_INVOKING, self.service, self.operation)
+            logger.debug(message, self.service, self.operation)
 
     def _made_extension(self) -> Any:
         """Stock's extension for the call."""

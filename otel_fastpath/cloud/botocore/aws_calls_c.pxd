@@ -37,7 +37,7 @@ cdef class AwsCall:
     @cython.locals(attributes=dict, extensions=dict, is_plain=cython.bint)
     cdef bint _prepare(self) except -1
     cdef _tracer(self, str name)
-    cdef _say(self)
+    cdef _say(self, str message)
     cdef _made_extension(self)
     @cython.locals(is_kept=cython.bint, found=dict)
     cpdef before(self, object span)
