@@ -302,6 +302,7 @@ sources/others: setup
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/suppression/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/celery/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/rpc/grpc/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/cloud/botocore/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/propagators/sources.json
 
 # The digests of the statements of all known functions, which `otel-fastpath prove` compares with those of new releases.

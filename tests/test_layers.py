@@ -32,7 +32,7 @@ BOTTOM = {
     "versions",
     "wrong_settings",
 }
-LIBRARIES = {"db", "genai", "http", "messaging", "rpc"}
+LIBRARIES = {"cloud", "db", "genai", "http", "messaging", "rpc"}
 SIGNALS = {"metrics", "logs", "otlp", "exceptions"}
 BELOW_3 = BOTTOM | SIGNALS | {"trace"}
 # Unit -> the units that it may import. "": the public names.
@@ -89,8 +89,8 @@ APPLICATIONS = {
     *("openai", "asyncpg", "cassandra", "psycopg", "psycopg2", "redis", "sqlalchemy"),
     *("fastapi", "starlette", "flask", "httpx", "httpcore", "requests"),
 }
-# What the hooks of HTTP and of messages are for, which are imported once one of these is.
-SERVERS_AND_CLIENTS = {"aiohttp", "celery", "django", "fastapi", "flask", "grpc", "requests", "starlette"}
+# What the hooks of HTTP, messages, RPC and clouds are for, which are imported once one of these is.
+SERVERS_AND_CLIENTS = {"aiohttp", "botocore", "celery", "django", "fastapi", "flask", "grpc", "requests", "starlette"}
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
     # typing_extensions and tomli are for Python 3.10 and for mypy.
@@ -275,7 +275,8 @@ def test_libraries_do_not_know_each_other():
 
 def is_hook(name):
     """Whether this is a module of hooks: only the `patches` beside it are imported before what is patched."""
-    return name.startswith((f"{NAME}.http.", f"{NAME}.messaging.", f"{NAME}.rpc.")) and name.rpartition(".")[2] not in {
+    folders = (f"{NAME}.cloud.", f"{NAME}.http.", f"{NAME}.messaging.", f"{NAME}.rpc.")
+    return name.startswith(folders) and name.rpartition(".")[2] not in {
         "instrumenting",
         "patches",
         "upstream",

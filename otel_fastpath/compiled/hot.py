@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 # The compiled twins. Either all or none are used, because they import each other.
 # Twins made from the tree:
 TWINS: Final = (
+    "cloud.botocore.aws_calls_c",
+    "cloud.botocore.aws_extensions_c",
+    "cloud.botocore.aws_headers_c",
+    "cloud.botocore.aws_hooks_c",
     "compiled.facts_c",
     "db.entering_c",
     "db.outer_c",
@@ -120,6 +124,10 @@ _DOTTED: Final = {twin.removesuffix("_c").replace(".", "_"): twin.removesuffix("
 
 if TYPE_CHECKING:
     # Names made from the tree:
+    from otel_fastpath.cloud.botocore import aws_calls as cloud_botocore_aws_calls
+    from otel_fastpath.cloud.botocore import aws_extensions as cloud_botocore_aws_extensions
+    from otel_fastpath.cloud.botocore import aws_headers as cloud_botocore_aws_headers
+    from otel_fastpath.cloud.botocore import aws_hooks as cloud_botocore_aws_hooks
     from otel_fastpath.compiled import facts as compiled_facts
     from otel_fastpath.db import entering as db_entering
     from otel_fastpath.db import outer as db_outer

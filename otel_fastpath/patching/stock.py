@@ -170,11 +170,17 @@ class Reached(Stock):
 
     Args:
         first: The functions, each as "module:qualified.name", or as its class or module and its name.
+        apart: As in `Stock`.
+        alone: Whether only these are looked at, and not what they call.
     """
 
-    def __init__(self, first: Sequence[tuple[Any, str] | str]) -> None:
+    def __init__(
+        self, first: Sequence[tuple[Any, str] | str], apart: Sequence[Stock] = (), *, alone: bool = False
+    ) -> None:
         super().__init__(None, None)  # type: ignore[arg-type]  # no fingerprints
         self._first = tuple(first)
+        self._is_alone = alone
+        self.apart = apart
 
     def look(self) -> tuple[list[_Item], SkipError | None]:
         """Every function as it is now, and why they may not be replaced."""
@@ -192,7 +198,7 @@ class Reached(Stock):
             for part in (value.fget, value.fset, value.fdel) if type(value) is property else (value,):
                 function = _uncached(part)
                 if is_own(function):
-                    waiting += _reached(function, classes)
+                    waiting += () if self._is_alone else _reached(function, classes)
                 elif part is not None:
                     error = error or ReplacedError(f"{owner.__name__}:{name} is replaced already, by {origin(part)}")
         return list(found.values()), error

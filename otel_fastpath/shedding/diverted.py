@@ -66,7 +66,9 @@ def _serves(installation: Installation, function: Any, _hook: Any) -> Any:
 
 # The name of a patch -> what its hooks call of the host's.
 _TIMED: Final = {
+    "aiobotocore.calls": _calls_argument(1, "original_func"),
     "aiohttp_client.trace_config": _calls_none,
+    "botocore.calls": _calls_argument(1, "original_func"),
     "celery.hooks": _calls_none,
     "aiohttp_server.request": _calls_argument(1, "handler"),
     "flask.request": _serves,

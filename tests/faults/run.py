@@ -35,6 +35,7 @@ NAMES = (
     "genai-calls",
     "celery",
     "grpc",
+    "aws",
     "asyncpg",
     "asyncpg-options",
     "asyncpg-pools",

@@ -212,7 +212,7 @@ PROOFS = (
         _python("upstream/run.py", "--contrib"),
         [suite.name for suite in contrib_suites()],
         5,
-        {"celery": 12.0, "genai-openai": 12.0, "openai-v2": 10.0, "fastapi": 10.0, "grpc": 10.0},
+        {"botocore": 50.0, "celery": 12.0, "genai-openai": 12.0, "openai-v2": 10.0, "fastapi": 10.0, "grpc": 10.0},
         start=5,
         option="--suite=",
     ),

@@ -27,6 +27,7 @@ _DBAPI = "otel_fastpath/db/dbapi/sources.json"
 _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
 _CELERY = "otel_fastpath/messaging/celery/sources.json"
 _GRPC = "otel_fastpath/rpc/grpc/sources.json"
+_BOTOCORE = "otel_fastpath/cloud/botocore/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
 # File -> the command that writes it.
 COMMANDS = {
@@ -39,6 +40,7 @@ COMMANDS = {
     _PROPAGATORS: (*_LIBRARY, _PROPAGATORS),
     _CELERY: (*_LIBRARY, _CELERY),
     _GRPC: (*_LIBRARY, _GRPC),
+    _BOTOCORE: (*_LIBRARY, _BOTOCORE),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),
 }
 

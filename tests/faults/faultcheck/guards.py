@@ -70,6 +70,7 @@ _CALLS = (
     ("wrapping/call_span.py", "Call"),
     ("wrapping/call_span.py", "QueryCall"),
     ("genai/openai/calls.py", "OpenAICall"),
+    ("cloud/botocore/aws_calls.py", "AwsCall"),
 )
 _HOLDERS = {
     "call": _CALLS,

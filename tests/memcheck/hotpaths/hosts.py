@@ -34,6 +34,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "openai-async": ("genai/openai",),
     "celery": ("messaging/celery",),
     "grpc": ("rpc/grpc",),
+    "aws": ("cloud/botocore",),
     # No library: what the instrumentations of several use.
     "genai-calls": (),
 }

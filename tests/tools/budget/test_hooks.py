@@ -29,6 +29,8 @@ RUN_BY = {
     "grpc.client_*": "grpc client, unary to unary",
     "grpc.aio_server_*": "grpc server, asyncio, unary to unary",
     "grpc.server_*": "grpc server, unary to unary",
+    "botocore.calls": "aws, S3",
+    "aiobotocore.calls": "aws, aiobotocore",
     "openllmetry.run_async": "openllmetry, request of a chat",
     "openllmetry.accumulate": "openllmetry, stream of 20 chunks",
     "openinference.redact": "openinference, request of a chat",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks, FastAPIsOwn
+from faultcheck.workloads.aws_calls import AwsCalls
 from faultcheck.workloads.celery_tasks import CeleryTasks
 from faultcheck.workloads.clients import OpenAI, OpenAIAsync, OpenAIStreams
 from faultcheck.workloads.databases import Asyncpg, AsyncpgOptions, AsyncpgPools
@@ -33,6 +34,7 @@ WORKLOADS = {
     "genai-calls": GenAICalls,
     "celery": CeleryTasks,
     "grpc": GrpcCalls,
+    "aws": AwsCalls,
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,
     "asyncpg-pools": AsyncpgPools,

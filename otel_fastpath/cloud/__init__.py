@@ -1,0 +1,1 @@
+"""Calls of cloud services, a folder for each library."""

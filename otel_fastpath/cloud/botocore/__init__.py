@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-botocore`: calls of AWS by botocore and by aiobotocore."""
