@@ -302,12 +302,9 @@ print(*ours, sep="\\n")
 def test_patches_are_declared_once():
     """A part is no other feature's, and its name says what it declares."""
     assert len({part.place for _, part in ALL}) == len(ALL)
+    libraries = ("cloud", "db", "genai", "http", "messaging", "rpc", "wrapping")
     for feature, part in ALL:
-        folders = (
-            ("cloud", "db", "genai", "http", "messaging", "rpc", "wrapping")
-            if feature is LIBRARIES
-            else (feature.name,)
-        )
+        folders = libraries if feature is LIBRARIES else (feature.name,)
         assert part.place.partition(".")[0] in folders
         assert all(isinstance(patch, Patch) for patch in part.patches())
 

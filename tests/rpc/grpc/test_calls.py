@@ -309,10 +309,11 @@ def test_nothing_is_kept_alive(ours):
             call(channel, "unary_unary", b"ok")
         gc.collect()
         before = len(gc.get_objects())
-        for _ in range(50):
+        for _ in range(300):
             call(channel, "unary_unary", b"ok")
         gc.collect()
-        assert len(gc.get_objects()) - before < 50
+        # Less than one for each call: threads of earlier tests may end meanwhile, or begin.
+        assert len(gc.get_objects()) - before < 150
 
 
 def test_each_connection_has_its_own_address(ours):
