@@ -21,6 +21,7 @@ import botocore.endpoint
 import pytest
 import wrapt
 from botocore.exceptions import ClientError
+from executed_functions import executed
 from opentelemetry import context, trace
 from opentelemetry.instrumentation import botocore as stock
 from opentelemetry.instrumentation.botocore import AiobotocoreInstrumentor, BotocoreInstrumentor
@@ -54,30 +55,13 @@ def get_item(client, table="t"):
     return client.get_item(TableName=table, Key={"id": {"S": "1"}}, ConsistentRead=True)
 
 
-def executed(run):
-    """The functions of stock's instrumentation that are executed meanwhile."""
-    found = []
-
-    def profile(frame, event, _argument):
-        # What hands on to this package's hook has the name of stock's function.
-        if event == "call" and frame.f_globals.get("__name__", "").startswith(stock_botocore.MODULE):
-            found.append(frame.f_code.co_name)
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return found
-
-
 def test_stock_does_none_of_it(ours, answers):
     """Of a call, stock's functions only hand on, and convert two values."""
     telemetry = Telemetry()
     with telemetry.instrumented():
         client = answers.client("dynamodb")
         get_item(client)
-        found = executed(lambda: get_item(client))
+        found = executed(lambda: get_item(client), stock_botocore.MODULE)
     assert found == ["_patched_api_call", "_conv_val_to_single_attr_tuple", "_patched_endpoint_prepare_request"]
     span = telemetry.seen()[1]
     assert span[0] == "DynamoDB.GetItem"
@@ -117,10 +101,10 @@ def test_either_may_be_first_and_last(instrumentor, core, answers, was_first):
         BotocoreInstrumentor().instrument(**given)
     assert state(instrumentor) == ("applied", "")
     get_item(client)
-    assert "_safe_invoke" not in executed(lambda: get_item(client))
+    assert "_safe_invoke" not in executed(lambda: get_item(client), stock_botocore.MODULE)
     instrumentor.uninstrument()
     assert {place: inspect.getattr_static(getattr(stock, place[0]), place[1]) for place in HOOKS} == HOOKS
-    assert "_safe_invoke" in executed(lambda: get_item(client))
+    assert "_safe_invoke" in executed(lambda: get_item(client), stock_botocore.MODULE)
     BotocoreInstrumentor().uninstrument()
     assert not hasattr(botocore.endpoint.Endpoint.prepare_request, "__wrapped__")
     get_item(client)
@@ -303,7 +287,7 @@ def test_suppressed_and_not_sampled(ours, answers):
         get_item(client)
     with silent.instrumented():
         get_item(client)
-        assert "__init__" not in executed(lambda: get_item(client))
+        assert "__init__" not in executed(lambda: get_item(client), stock_botocore.MODULE)
     assert telemetry.seen() == silent.seen() == []
     assert answers.sent[-1][HEADER].endswith(b"Sampled=0")
 

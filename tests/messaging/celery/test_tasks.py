@@ -7,12 +7,12 @@ from __future__ import annotations
 import gc
 import importlib
 import inspect
-import sys
 import weakref
 
 import pytest
 import wrapt
 from celery import signals
+from executed_functions import executed
 from opentelemetry import trace
 from opentelemetry.instrumentation import celery as stock
 from opentelemetry.instrumentation.celery import CeleryInstrumentor
@@ -50,29 +50,12 @@ def go_through(tasks, task_id="id"):
     return tasks.run(add, request, (1, 2)).retval
 
 
-def executed(run):
-    """The functions of stock's instrumentation that are executed meanwhile."""
-    found = []
-
-    def profile(frame, event, _argument):
-        # What hands on to this package's hook has the name of stock's function.
-        if event == "call" and frame.f_globals.get("__name__", "").startswith(stock_celery.MODULE):
-            found.append(frame.f_code.co_name)
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return found
-
-
 def test_stock_does_none_of_it(ours, tasks):
     """Of a task that is sent and runs, stock's functions only hand on."""
     telemetry = Telemetry()
     with telemetry.instrumented():
         go_through(tasks)
-        found = executed(lambda: go_through(tasks))
+        found = executed(lambda: go_through(tasks), stock_celery.MODULE)
     assert found == ["_trace_before_publish", "_trace_after_publish", "_trace_prerun", "_trace_postrun"]
     spans, _, points = telemetry.seen()
     assert [span[0] for span in spans] == ["apply_async/shop.add", "run/shop.add"] * 2
@@ -91,10 +74,10 @@ def test_either_may_be_first_and_last(instrumentor, core, tasks, was_first):
     if not was_first:
         CeleryInstrumentor().instrument(**given)
     assert state(instrumentor) == ("applied", "")
-    assert "attach_context" not in executed(lambda: go_through(tasks))
+    assert "attach_context" not in executed(lambda: go_through(tasks), stock_celery.MODULE)
     instrumentor.uninstrument()
     assert {name: inspect.getattr_static(CeleryInstrumentor, f"_trace_{name}") for name in HOOKS} == HOOKS
-    assert "attach_context" in executed(lambda: go_through(tasks))
+    assert "attach_context" in executed(lambda: go_through(tasks), stock_celery.MODULE)
     CeleryInstrumentor().uninstrument()
     assert [signal.receivers for signal in SIGNALS] == [[]] * len(SIGNALS)
     go_through(tasks)

@@ -9,11 +9,11 @@ import gc
 import importlib
 import inspect
 import os
-import sys
 import threading
 import weakref
 
 import pytest
+from executed_functions import executed
 from opentelemetry import context as context_api
 from opentelemetry import trace
 from opentelemetry.instrumentation import utils
@@ -46,22 +46,6 @@ def chat(handler, error=None, **given):
     return call
 
 
-def executed(run):
-    """The functions of genai's base that are executed meanwhile."""
-    found = []
-
-    def profile(frame, event, _argument):
-        if event == "call" and frame.f_globals.get("__name__", "").startswith(stock_genai.PACKAGE):
-            found.append(frame.f_code.co_name)
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return found
-
-
 @pytest.mark.parametrize("mode", [None, "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT"])
 def test_stock_does_none_of_it(ours, monkeypatch, mode):
     """Of a usual call, stock's code only starts, stops and ends it."""
@@ -70,7 +54,7 @@ def test_stock_does_none_of_it(ours, monkeypatch, mode):
     telemetry = Telemetry()
     handler = telemetry.handler()
     chat(handler)
-    found = executed(lambda: chat(handler))
+    found = executed(lambda: chat(handler), stock_genai.PACKAGE)
     assert not {"_apply_finish", "_get_attributes", "_record_client_metrics", "asdict", "merge"} & set(found)
     assert found.count("__init__") == 0
     assert len(telemetry.spans.get_finished_spans()) == 2

@@ -7,11 +7,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import sys
 import time
 
 import grpc
 import pytest
+from executed_functions import executed
 from opentelemetry import context, trace
 from opentelemetry.instrumentation.grpc import (
     filters,
@@ -23,7 +23,7 @@ from . import called
 from .called import KINDS, AioThread, aio_call, aio_serving, call, serving
 from .conftest import INTERCEPTORS, Telemetry, stock_functions
 
-FILES = {module.__file__ for module in INTERCEPTORS}
+NAMES = tuple(module.__name__ for module in INTERCEPTORS)
 REQUESTS = (b"ok", b"abort:NOT_FOUND", b"abort:INTERNAL", b"raise:shop", b"plain:shop", b"code:UNAVAILABLE")
 REQUESTS += (b"details:DATA_LOSS", b"attribute:x", b"late:shop")
 
@@ -93,29 +93,13 @@ def test_ways_to_call(ours, how):
     assert len(both(run)[1]) == 6
 
 
-def executed(run):
-    """The functions of stock's interceptors that are executed meanwhile."""
-    found = []
-
-    def profile(frame, event, _argument):
-        if event == "call" and frame.f_code.co_filename in FILES:
-            found.append(frame.f_code.co_name)
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return found
-
-
 def test_what_is_left_to_stock(ours):
     """Stock's code runs around a call, and none of what is replaced."""
     telemetry = Telemetry()
     with serving() as address, grpc.insecure_channel(address) as plain:
         channel = intercept_channel(plain, telemetry.client())
         call(channel, "unary_unary", b"ok")
-        found = executed(lambda: call(channel, "unary_unary", b"ok"))
+        found = executed(lambda: call(channel, "unary_unary", b"ok"), NAMES)
     assert found == ["intercept_unary", "_trace_result"]
 
 
