@@ -174,13 +174,9 @@ class Reached(Stock):
         alone: Whether only these are looked at, and not what they call.
     """
 
-    def __init__(
-        self, first: Sequence[tuple[Any, str] | str], apart: Sequence[Stock] = (), *, alone: bool = False
-    ) -> None:
-        super().__init__(None, None)  # type: ignore[arg-type]  # no fingerprints
-        self._first = tuple(first)
-        self._is_alone = alone
-        self.apart = apart
+    def __init__(self, first: Sequence[Any], apart: Sequence[Stock] = (), *, alone: bool = False) -> None:
+        super().__init__(None, None, apart=apart)  # type: ignore[arg-type]  # no fingerprints
+        self._first, self._is_alone = tuple(first), alone
 
     def look(self) -> tuple[list[_Item], SkipError | None]:
         """Every function as it is now, and why they may not be replaced."""
@@ -209,9 +205,7 @@ def _reached(
 ) -> Iterator[tuple[Any, str]]:
     """The functions of stock that a function's code names, and the methods of the classes that it may have called."""
     own = sys.modules[(variables := function.__globals__)["__name__"]]
-    for used in _names(swap.own_code(function)):
-        if used.startswith("__"):
-            continue
+    for used in (name for name in _names(swap.own_code(function)) if not name.startswith("__")):
         if used in variables and _is_function(used, variables[used]):
             yield own, used
         for kind, methods in classes(own):

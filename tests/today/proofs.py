@@ -141,6 +141,8 @@ _LONGER = {
     "cassandra": 13.0,
     "fastapi-own": 12.0,
     "asyncpg-options": 11.0,
+    "aws": 5.0,
+    "grpc": 5.0,
 }
 _LOAD = "tests/http/real_servers/test_load.py::test_many_clients"
 _STRESS = "tests/free_threaded/test_stress.py::test_nothing_is_lost"

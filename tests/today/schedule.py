@@ -15,7 +15,7 @@ DAYS = 20
 MOST_SECONDS = 260.0
 _STEP = 2.0
 # A proof that takes at most so many seconds to begin is spread over the days, the others are on few.
-AT_ONCE = 5.0
+AT_ONCE = 4.0
 
 
 class ScheduleError(Exception):

@@ -42,11 +42,9 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
     ) -> None:
         done: object = None
         try:
-            if switch.inert:
-                pass
-            elif record is not None:
+            if record is not None and not switch.inert:
                 done = _try_given(plan_of(self), record)
-            else:
+            elif not switch.inert:
                 done = _try_parts(
                     plan_of(self),
                     timestamp,
@@ -79,11 +77,16 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
             elif done is not True:
                 _forward(self, done)
         except Exception as error:
-            if switch.inert:
-                raise
-            refuse("Logger.emit", error)
+            _refuse(error, switch.inert)
 
     return make_switchable(original, emit, switch)
+
+
+def _refuse(error: Exception, is_inert: bool) -> None:
+    """Log once what is wrong with a record; raise it where this code is no longer in force."""
+    if is_inert:
+        raise error
+    refuse("Logger.emit", error)
 
 
 def _report(error: Exception) -> object:

@@ -22,11 +22,10 @@ PACKAGE = "otel_fastpath"
 _HOT = {twin.removesuffix("_c").replace(".", "_"): twin.removesuffix("_c") for twin in TWINS}
 CALLS = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.For, ast.AsyncFor, ast.comprehension)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-# What the host's own call is called here, and stock's methods that stand for it.
+# What the host's own call is called here, stock's methods that stand for it, and what makes it with guards around it.
 _HANDED_ON = re.compile(
     r"(original|host|coroutine|factory|function|_stock_\w+|next|__anext__|_?wrapped|app|wsgi|wsgi_app|handler|start_response"
     r"|_receive|_send|_twin|twin|close|hook|_hook|\w+_hook"
-    # What makes that call itself, with guards around it.
     r"|invoker|_start_span|_trace_result|extract|inject|serve|call|call_async|_open|process_\w+|copying|handle|_end_further)$"
 )
 _INSTEAD = {"otherwise", "_otherwise"}
