@@ -147,6 +147,8 @@ class Telemetry:
         finally:
             for kind in kinds:
                 kind().uninstrument()
+                # Stock's keeps the last one that it was given.
+                del kind().propagator
 
     def seen(self):
         """The spans without ids and times, each with the place of its parent."""
