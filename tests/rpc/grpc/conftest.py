@@ -26,7 +26,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from otel_fastpath.patching.sources.guard import owner_of
 from otel_fastpath.rpc.grpc.patches import PATCHES
 
-INTERCEPTORS = (_client, _aio_client, _server, _aio_server)
+# Of the modules of stock's interceptors.
+NAMES = tuple(module.__name__ for module in (_client, _aio_client, _server, _aio_server))
 PLACES = {patch.name: patch.target for patch in PATCHES}
 
 

@@ -20,10 +20,9 @@ from opentelemetry.instrumentation.grpc.grpcext import intercept_channel
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 
 from . import called
-from .called import KINDS, AioThread, aio_call, aio_serving, call, serving
-from .conftest import INTERCEPTORS, Telemetry, stock_functions
+from .called import DETAILS, KINDS, AioThread, Context, aio_call, aio_serving, call, serving
+from .conftest import NAMES, Telemetry, stock_functions
 
-NAMES = tuple(module.__name__ for module in INTERCEPTORS)
 REQUESTS = (b"ok", b"abort:NOT_FOUND", b"abort:INTERNAL", b"raise:shop", b"plain:shop", b"code:UNAVAILABLE")
 REQUESTS += (b"details:DATA_LOSS", b"attribute:x", b"late:shop")
 
@@ -311,17 +310,3 @@ def test_each_connection_has_its_own_address(ours):
     ):
         with interceptor._start_span(DETAILS, Context(peer)) as span:
             assert (span.attributes.get("net.peer.ip"), span.attributes.get("net.peer.port")) == (ip, port)
-
-
-DETAILS = type("Details", (), {"method": "/shop.Orders/unary_unary"})
-
-
-class Context:
-    """As much of a server's as is read when a span starts."""
-
-    def __init__(self, peer):
-        self.peer = lambda: peer
-
-    def invocation_metadata(self):
-        """None."""
-        return ()

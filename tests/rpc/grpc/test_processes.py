@@ -18,7 +18,7 @@ _BEGIN = """
 _FORKING = """
     from opentelemetry.instrumentation.grpc import client_interceptor, server_interceptor
     from tests.rpc.grpc.conftest import Telemetry
-    from tests.rpc.grpc.test_calls import DETAILS, Context
+    from tests.rpc.grpc.called import DETAILS, Context
     telemetry = Telemetry()
     client, server = telemetry.client(), telemetry.server()
     class Call:
