@@ -151,8 +151,8 @@ class Telemetry:
                 del kind().propagator
 
     def seen(self):
-        """The spans without ids and times, each with the place of its parent."""
-        self.tracers.force_flush()
+        """The spans without ids and times, each with the place of its parent; there will be no more."""
+        self.tracers.shutdown()
         spans = self.spans.get_finished_spans()
         numbers = {span.context.span_id: number for number, span in enumerate(spans)}
         return [
