@@ -329,10 +329,11 @@ def _add(cell: kinds.SeriesCell, amount: float) -> int:
         extremes = cell.keeps_extremes
         if cell.is_locked is not None and add_to_histogram(cell.is_locked, state, amount, index, extremes, None):
             return index
-        made = [0] * (len(cell.boundaries) + 1) if state["_value"] is None else None
-        # The first since a collection.
-        if made is not None and cell.is_locked is not None:  # noqa: SIM102  # too long for a line
-            if add_to_histogram(cell.is_locked, state, amount, index, extremes, made):
+        made = None
+        if state["_value"] is None:
+            # The first since a collection.
+            made = [0] * (len(cell.boundaries) + 1)
+            if cell.is_locked is not None and add_to_histogram(cell.is_locked, state, amount, index, extremes, made):
                 return index
     with cell.lock:
         value = state["_value"]

@@ -101,10 +101,15 @@ class TracerPlanner:
     def make_plan(self, tracer: Any) -> Any:
         """Make the tracer's plan and store it on the tracer; None if stock must start its spans."""
         is_own = issubclass(type(tracer), Tracer)
-        plan = self._like_others(tracer) if is_own else self._plans.beside(tracer)
-        # Nobody notices when a part of an object that delegates to a tracer is set.
-        if plan is not None and (is_own or (plan.starting.is_held() and self._holds(plan, tracer))):
-            return self._keep(plan, tracer) if is_own else plan
+        if is_own:
+            plan = self._like_others(tracer)
+            if plan is not None:
+                return self._keep(plan, tracer)
+        else:
+            plan = self._plans.beside(tracer)
+            # Nobody notices when a part of an object that delegates to a tracer is set.
+            if plan is not None and plan.starting.is_held() and self._holds(plan, tracer):
+                return plan
         # Other code may replace these for a while only.
         if not is_true(self._router.starting) or self._plans.is_refused(tracer):
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from aiobotocore.awsrequest import AioAWSResponse
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+from opentelemetry.instrumentation import botocore as stock
 from opentelemetry.instrumentation.botocore import AiobotocoreInstrumentor, BotocoreInstrumentor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
@@ -23,6 +25,12 @@ from otel_fastpath.cloud.botocore import patches, stock_botocore
 KEYS = {"region_name": "eu-west-1", "aws_access_key_id": "key", "aws_secret_access_key": "secret"}
 HEADER = "X-Amzn-Trace-Id"
 ID = "7a62c49f-347e-4fc4-9331-6e8e7a96aa73"
+HOOKS = {
+    (kind, name): inspect.getattr_static(getattr(stock, kind), name)
+    for kind in stock_botocore.INSTRUMENTORS
+    for name in stock_botocore.HOOKS
+}
+ITEM = {"Item": {"id": {"S": "1"}}, "ConsumedCapacity": {"TableName": "t", "CapacityUnits": 0.5}}
 
 
 @pytest.fixture
@@ -175,3 +183,16 @@ def _without_trace(attributes):
     return [
         (key, value if key != "exception.stacktrace" else value.splitlines()[-1]) for key, value in attributes.items()
     ]
+
+
+@pytest.fixture
+def answers():
+    """What AWS answers."""
+    made = Answers()
+    made.body = ITEM
+    return made
+
+
+def get_item(client, table="t"):
+    """An item of a table of DynamoDB."""
+    return client.get_item(TableName=table, Key={"id": {"S": "1"}}, ConsistentRead=True)

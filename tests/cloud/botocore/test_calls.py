@@ -24,27 +24,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from otel_fastpath.cloud.botocore import aws_extensions, stock_botocore
 
-from .conftest import HEADER, Answers, Telemetry, state
-
-HOOKS = {
-    (kind, name): inspect.getattr_static(getattr(stock, kind), name)
-    for kind in stock_botocore.INSTRUMENTORS
-    for name in stock_botocore.HOOKS
-}
-ITEM = {"Item": {"id": {"S": "1"}}, "ConsumedCapacity": {"TableName": "t", "CapacityUnits": 0.5}}
-
-
-@pytest.fixture
-def answers():
-    """What AWS answers."""
-    made = Answers()
-    made.body = ITEM
-    return made
-
-
-def get_item(client, table="t"):
-    """An item of a table of DynamoDB."""
-    return client.get_item(TableName=table, Key={"id": {"S": "1"}}, ConsistentRead=True)
+from .conftest import HEADER, HOOKS, Telemetry, get_item, state
 
 
 def test_stock_does_none_of_it(ours, answers):

@@ -17,32 +17,9 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 from opentelemetry import context, trace
-from opentelemetry.instrumentation import botocore as stock
 from opentelemetry.instrumentation.botocore import AiobotocoreInstrumentor
 
-from otel_fastpath.cloud.botocore import stock_botocore
-
-from .conftest import HEADER, Answers, Telemetry, state
-
-HOOKS = {
-    (kind, name): inspect.getattr_static(getattr(stock, kind), name)
-    for kind in stock_botocore.INSTRUMENTORS
-    for name in stock_botocore.HOOKS
-}
-ITEM = {"Item": {"id": {"S": "1"}}, "ConsumedCapacity": {"TableName": "t", "CapacityUnits": 0.5}}
-
-
-@pytest.fixture
-def answers():
-    """What AWS answers."""
-    made = Answers()
-    made.body = ITEM
-    return made
-
-
-def get_item(client, table="t"):
-    """An item of a table of DynamoDB."""
-    return client.get_item(TableName=table, Key={"id": {"S": "1"}}, ConsistentRead=True)
+from .conftest import HEADER, HOOKS, ITEM, Telemetry, get_item, state
 
 
 def test_threads_do_not_mix(ours, answers):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import datetime as dt
 
 from hypothesis import strategies as st
-from opentelemetry import trace
 from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.propagators.b3 import B3MultiFormat
 from opentelemetry.propagators.composite import CompositePropagator
@@ -41,29 +40,6 @@ class Queue:
 
 class Headers(dict):
     """An application's own."""
-
-
-class OwnTracer(trace.Tracer):
-    """An application's own, around another one."""
-
-    def __init__(self, inner):
-        self._inner = inner
-
-    def start_span(self, name, *args, **kwargs):
-        return self._inner.start_span(f"own {name}", *args, **kwargs)
-
-    def start_as_current_span(self, *args, **kwargs):
-        return self._inner.start_as_current_span(*args, **kwargs)
-
-
-class OwnTracers(trace.TracerProvider):
-    """Its provider."""
-
-    def __init__(self, inner):
-        self._inner = inner
-
-    def get_tracer(self, *args, **kwargs):
-        return OwnTracer(self._inner.get_tracer(*args, **kwargs))
 
 
 class OwnPropagator(TextMapPropagator):

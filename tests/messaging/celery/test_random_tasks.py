@@ -21,9 +21,10 @@ from opentelemetry.instrumentation.celery import CeleryInstrumentor
 from opentelemetry.instrumentation.celery.utils import CTX_KEY
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 from opentelemetry.sdk.trace import SpanLimits
+from own_tracers import OwnTracers
 
 from .conftest import Tasks, Telemetry, counted_time, stock_hooks
-from .drawn_tasks import FIELDS, PROGRAMS, PROPAGATORS, SETTINGS, Broken, Headers, Odd, OwnTracers, Queue
+from .drawn_tasks import FIELDS, PROGRAMS, PROPAGATORS, SETTINGS, Broken, Headers, Odd, Queue
 
 
 def succeed(*_args):

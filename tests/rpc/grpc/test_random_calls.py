@@ -22,6 +22,7 @@ from opentelemetry.propagators.textmap import TextMapPropagator
 from opentelemetry.sdk.trace import SpanLimits
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from own_tracers import OwnTracers
 
 from .called import KINDS, aio_call, aio_serving, call, serving
 from .conftest import Telemetry, stock_functions
@@ -41,29 +42,6 @@ class OwnPropagator(TextMapPropagator):
     @property
     def fields(self):
         return {"own"}
-
-
-class OwnTracer(trace.Tracer):
-    """An application's own, around another one."""
-
-    def __init__(self, inner):
-        self._inner = inner
-
-    def start_span(self, name, *args, **kwargs):
-        return self._inner.start_span(f"own {name}", *args, **kwargs)
-
-    def start_as_current_span(self, *args, **kwargs):
-        return self._inner.start_as_current_span(*args, **kwargs)
-
-
-class OwnTracers(trace.TracerProvider):
-    """Its provider."""
-
-    def __init__(self, inner):
-        self._inner = inner
-
-    def get_tracer(self, *args, **kwargs):
-        return OwnTracer(self._inner.get_tracer(*args, **kwargs))
 
 
 PROPAGATORS = {
