@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from .conftest import block_of
@@ -45,6 +47,20 @@ def test_it_is_stopped(deploy, tmp_path, way, options):
         block_of("fastapi.md", "provider.shutdown") + ROUTE + (PROVIDER if way == "code" else "")
     )
     service = deploy(*WAYS[way], "uvicorn", "app:app", "--port", "{port}", *options)
+    service.ask(5)
+
+    assert service.stop() == NAMES
+    assert "Traceback" not in service.log()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="gunicorn is not for Windows")
+def test_uvicorns_workers_under_gunicorn(deploy, tmp_path):
+    """They end as uvicorn does."""
+    pytest.importorskip("gunicorn")
+    (tmp_path / "app.py").write_text(block_of("fastapi.md", "provider.shutdown") + ROUTE)
+    gunicorn = ("gunicorn", "app:app", "--bind", "127.0.0.1:{port}", "--workers", "2")
+    service = deploy(*WAYS["opentelemetry-instrument"], *gunicorn, "-k", "uvicorn.workers.UvicornWorker")
     service.ask(5)
 
     assert service.stop() == NAMES

@@ -20,7 +20,7 @@ APPLIED = 'assert "applied" in {row.state.value for row in FastpathInstrumentor(
 AFTER = {
     # What stock's handler does at exit needs a new thread, which Python 3.12.1 does not start then.
     "addHandler(LoggingHandler(": "logging.getLogger().handlers[-1].flush = lambda: None\n",
-    "    provider.shutdown()": """
+    "            provider.shutdown()": """
 import asyncio
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
