@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r"[\w.-]+")
 
 
-class _TracesItself(NamedTuple):
+class _TracingLibrary(NamedTuple):
     """A library that makes spans itself: by which module, the variable that turns them off, how to have one of two."""
 
     module: str
@@ -28,12 +28,12 @@ class _TracesItself(NamedTuple):
 
 # As of anthropic 2.14 (`anthropic/_tracing.py`) and mcp 2.3 (`mcp/shared/_otel.py`).
 _LIBRARIES: Final = {
-    "anthropic": _TracesItself(
+    "anthropic": _TracingLibrary(
         "anthropic._tracing",
         "ANTHROPIC_OPEN_TELEMETRY",
         "ANTHROPIC_OPEN_TELEMETRY=false leaves those of the instrumentation",
     ),
-    "mcp": _TracesItself(
+    "mcp": _TracingLibrary(
         "mcp.shared._otel", "", "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS with `mcp` in it leaves those of the library"
     ),
 }
