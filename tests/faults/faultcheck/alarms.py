@@ -57,12 +57,33 @@ def _is_watching(frame: Any) -> bool:
     return False
 
 
+def _asks_closed(stack: str) -> bool:
+    """Whether a file's `closed` was interrupted, which finalizers of C ask, and take each exception for a "no"."""
+    return any(line.endswith(", in closed") for line in stack.splitlines()[-_INNERMOST:])
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    """The task that runs in this thread, if one does."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
 class Alarm:
-    """A timer that interrupts an operation, and frees the host if it waits for ever after that."""
+    """A timer that interrupts an operation, and frees the host if it waits for ever after that.
+
+    Attributes:
+        is_armed: Whether it will interrupt.
+        is_hit: Whether it has.
+        where: The stack that it interrupted.
+        task: The task that it interrupted, which may be one of a library.
+    """
 
     def __init__(self) -> None:
         self.is_armed = self.is_hit = False
         self.where = ""
+        self.task: asyncio.Task[Any] | None = None
         self._used = self._since = 0.0
         signal.signal(signal.SIGALRM, self._interrupt)
 
@@ -77,7 +98,7 @@ class Alarm:
         if not was_armed and self._used - used > _LITTLE_S and time.monotonic() - self._since < _FOR_EVER_S:
             return
         self.where = "".join(traceback.format_stack(frame)[-24:])
-        self.is_hit = was_armed
+        self.is_hit, self.task = was_armed, _current_task()
         raise Limit if was_armed else StuckError
 
     def arm(self, delay_s: float) -> None:
@@ -195,19 +216,26 @@ class Alarmed(Interrupted):
         self.hits[name] += 1
         outcome = self.host.outcomes[name]
         if outcome == self.without.outcomes.get(name):
-            self._note("in a finalizer" if self._is_finalizers() else swallowed_by(self.handling.where), name)
+            self._note(self._kind_of_swallowed(), name)
         elif "Limit" not in outcome:
             # A library's own error, or one of ours in the place of the limit.
             self._note("another error", f"{name}: {outcome[:300]}")
         if name in self.host.moved and name not in self.without.moved:
             self._note("current", name)
         self._judge_open(name)
-        self.alarm.is_hit = False
+        self.alarm.is_hit, self.alarm.task = False, None
+
+    def _kind_of_swallowed(self) -> str:
+        task = self.alarm.task
+        if task is not None and task.done() and not task.cancelled() and isinstance(task.exception(), Limit):
+            # It has ended a task that the host did not wait for.
+            return "swallowed by a library"
+        return "in a finalizer" if self._is_finalizers() else swallowed_by(self.handling.where)
 
     def _is_finalizers(self) -> bool:
         """Whether the interpreter dropped it: it says so, but not where it asks whether a file is closed."""
         is_ours = self.job.core == "c" or _OWN in self.alarm.where
-        return bool(self.unraisable) or not (self.handling.where or is_ours)
+        return bool(self.unraisable) or _asks_closed(self.alarm.where) or not (self.handling.where or is_ours)
 
     def _judge_open(self, name: str) -> None:
         """Look for spans that the operation has left open: the exception and its frames hold none any more."""
