@@ -13,11 +13,12 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.interpreter import FREE_THREADED
 from otel_fastpath.patching.patch import SkipError
 from otel_fastpath.patching.swapping.diverting import Diversions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class Closures:
@@ -45,17 +46,18 @@ class Closures:
         Raises:
             SkipError: The function makes no such closure.
         """
-        constants = factory.__code__.co_consts
-        code = next((each for each in constants if type(each) is CodeType and each.co_name == self._name), None)
+        number = _references(factory, self._name) - _references(_uncalled, "closure")
+        code = _code_of(factory, self._name)
         if code is None:
             raise SkipError(f"it makes no function {self._name}")
-        for function in _functions(sys.modules[factory.__module__], code):
+        for function in _functions(sys.modules[factory.__module__], code, number):
             self._hand_over(function, make)
 
         @functools.wraps(factory)
         def made(*args: Any, **kwargs: Any) -> Any:
             function = factory(*args, **kwargs)
-            if type(function) is FunctionType and function.__code__ is code:
+            # Not the variable above, which would count as a closure that was made.
+            if type(function) is FunctionType and function.__code__ is _code_of(factory, self._name):
                 self._hand_over(function, make)
             return function
 
@@ -73,8 +75,32 @@ def _variables(closure: FunctionType) -> dict[str, Any]:
     return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
 
 
-def _functions(module: Any, code: CodeType) -> list[FunctionType]:
-    # While the module is imported, nothing but itself has called the function.
-    is_new = getattr(module.__spec__, "_initializing", False)
-    found = list(vars(module).values()) if is_new else gc.get_referrers(code)
-    return [each for each in found if type(each) is FunctionType and each.__code__ is code]
+def _code_of(factory: Any, name: str) -> CodeType | None:
+    constants = factory.__code__.co_consts
+    return next((each for each in constants if type(each) is CodeType and each.co_name == name), None)
+
+
+def _references(factory: Any, name: str) -> int:
+    """How many references there are to the code of a closure: one more for each that was made.
+
+    Without the interpreter lock, they are not all counted.
+    """
+    return sys.getrefcount(_code_of(factory, name))
+
+
+def _uncalled() -> Any:
+    """What `_references` is compared with: a function that has never made its closure."""
+
+    def closure() -> None: ...
+
+    return closure
+
+
+def _functions(module: Any, code: CodeType, number: int) -> list[FunctionType]:
+    found = _with_code(vars(module).values(), code)
+    # To look through all objects takes longer than the rest of `instrument()`.
+    return _with_code(gc.get_referrers(code), code) if FREE_THREADED or number > len(found) else found
+
+
+def _with_code(objects: Iterable[Any], code: CodeType) -> list[FunctionType]:
+    return list({id(each): each for each in objects if type(each) is FunctionType and each.__code__ is code}.values())

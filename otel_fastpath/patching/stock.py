@@ -395,5 +395,5 @@ def _lists(function: Any) -> Iterator[tuple[Any, str, Any]]:
 @functools.lru_cache(maxsize=512)
 def _names(code: CodeType) -> tuple[str, ...]:
     """The names of globals and attributes in a function's code, and in that of the functions inside of it."""
-    inner = [_names(each) for each in code.co_consts if type(each) is CodeType]
+    inner = [_names.__wrapped__(each) for each in code.co_consts if type(each) is CodeType]
     return tuple(dict.fromkeys([*code.co_names, *(name for names in inner for name in names)]))
