@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import Event
 
-from otel_fastpath.compiled.facts import Facts, is_true
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.lazy import DROPPED, UNMADE, Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.sources.guard import are_known
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 
 _READING: Final = ("__getitem__", "__iter__", "__len__")
+# This module is not compiled: to look at a `WatchedFact`, it would take ten times as long.
 _reading: Final = Facts(
-    watched(BoundedAttributes, *_READING)
+    ((owner, name, value) for owner, name, value in watched(BoundedAttributes, *_READING))
     if are_known(sources(*(f"opentelemetry.attributes:BoundedAttributes.{name}" for name in _READING)))
     else UNKNOWN
 )
@@ -33,7 +34,7 @@ _reading: Final = Facts(
 
 def is_container_known() -> bool:
     """Whether nobody has changed how stock's container is read: what is stored may be shown without it."""
-    return is_true(_reading)
+    return _reading.hold()
 
 
 def first(holder: Any, name: str, made: Any) -> Any:
