@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import tempfile
 from dataclasses import replace
@@ -129,6 +130,8 @@ def _program(options: argparse.Namespace, loopback: Loopback) -> Program:
         load = tuple(shlex.split(options.load))
     except ValueError as error:
         raise UsageError(f"--load {options.load}: {error}") from None
+    if load and shutil.which(load[0]) is None:
+        raise UsageError(f"--load {options.load}: no such program")
     found = Program(loopback, without_dashes(options.command), options.as_is, options.seconds, options.ready, load)
     if not options.url:
         return found
