@@ -42,7 +42,13 @@ def find_url(process: subprocess.Popen[bytes], output: IO[bytes], seconds: float
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise ProgramError(f"the service ended with exit status {process.returncode}{last_lines(output)}")
+            printed = last_lines(output)
+            if process.returncode:
+                raise ProgramError(f"the service ended with exit status {process.returncode}{printed}")
+            raise ProgramError(
+                "expected a service that answers requests, and the program ended with exit status 0: see "
+                f"`otel-fastpath verify` and `otel-fastpath profile` for such a program{printed}"
+            )
         for port in _ports(process.pid):
             base = f"http://127.0.0.1:{port}"
             status = status_of(f"{base}/", _TIMEOUT_S)

@@ -146,6 +146,8 @@ def _compare(running: Turns, options: argparse.Namespace) -> tuple[Comparison | 
         for way in ways:
             with running.serving(way, way):
                 ask(options.url, _ASKED)
+            if way == STOCK:
+                running.check_received(way)
             runs[way].append(export_items.items(partial(running.bodies, way)))
 
     add(*_COMPARED)

@@ -55,6 +55,15 @@ def test_the_figures_are_of_the_same_medians():
     assert report.machine(result())["rest"][0] == {"library": "SDK", "microseconds": 60.0, "share": 0.05}
 
 
+def test_what_the_text_does_not_say_is_not_in_the_json():
+    """With a cost below that of no telemetry, which is noise."""
+    found = result(fastpath=(900.0, 950.0, 990.0, 1000.0, 1010.0))
+
+    assert "no saving can be distinguished from noise" in report.document(found).summary.text
+    machine = report.machine(found)
+    assert (machine["saved"], machine["interval"]) == (None, None)
+
+
 DIFFERENT = Comparison(counts={"span": 63}, differences=[Difference("span", "s", "GET /", "status", "1", "2")])
 
 
