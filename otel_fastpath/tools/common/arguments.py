@@ -147,7 +147,7 @@ def seconds(text: str) -> float:
     Raises:
         ArgumentTypeError: It is none.
     """
-    if not 0 < (number := _number(text)) < math.inf:
+    if not 0 < (number := as_number(text)) < math.inf:
         raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds above 0")
     return number
 
@@ -158,12 +158,13 @@ def pause(text: str) -> float:
     Raises:
         ArgumentTypeError: It is none.
     """
-    if not 0 <= (number := _number(text)) < math.inf:
+    if not 0 <= (number := as_number(text)) < math.inf:
         raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds from 0 upwards")
     return number
 
 
-def _number(text: str) -> float:
+def as_number(text: str) -> float:
+    """The number that a text has; not a number if it has none."""
     try:
         return float(text)
     except ValueError:

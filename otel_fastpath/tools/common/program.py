@@ -41,6 +41,7 @@ _STEP_S: Final = 0.1
 _LAST_LINES: Final = 5
 # Bytes; a program may print without end.
 _LONGEST_END: Final = 2000
+_LONGEST_LINE: Final = 200
 
 
 class ProgramError(Exception):
@@ -225,7 +226,7 @@ def last_lines(output: IO[bytes]) -> str:
     # Without moving the place at which the program, whose file it is, too, writes next.
     size = os.fstat(output.fileno()).st_size
     end = os.pread(output.fileno(), _LONGEST_END, max(size - _LONGEST_END, 0))
-    lines = [line for line in end.decode(errors="replace").splitlines() if line.strip()]
+    lines = [line[-_LONGEST_LINE:] for line in end.decode(errors="replace").splitlines() if line.strip()]
     return f": {' / '.join(lines[-_LAST_LINES:])}" if lines else ""
 
 
