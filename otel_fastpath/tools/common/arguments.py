@@ -57,12 +57,12 @@ class _Refuse(argparse.Action):
         if option is None and not given:
             return
         command, why = self.const
-        text = f"{' '.join(filter(None, (command, option, *given)))}: {why}"
+        refused = f"{' '.join(filter(None, (command, option, *given)))}: {why}"
         if option is None:
             # What stands here may be the value of an option that does not exist: that is said instead.
-            options.refused = text
+            options.refused = refused
             return
-        complain(text)
+        complain(refused)
         parser.exit(Exit.USAGE)
 
 
