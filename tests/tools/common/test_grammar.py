@@ -75,6 +75,15 @@ def test_the_tables_of_the_page_are_those_of_the_source():
 
 
 @pytest.mark.source
+def test_the_schema_of_each_json_is_a_number():
+    """It is increased when a key is renamed or removed."""
+    text = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+
+    assert set(re.findall(r'"schema": (\S+),', text)) == {"SCHEMA"}
+    assert set(re.findall(r"^SCHEMA: Final = (.*)$", text, re.MULTILINE)) == {"1"}
+
+
+@pytest.mark.source
 def test_no_other_page_has_such_a_table():
     """It is one table."""
     others = [path for path in (ROOT / "docs").glob("*.md") if path.name not in {"commands.md", "patches.md"}]
