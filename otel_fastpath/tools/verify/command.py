@@ -105,7 +105,9 @@ class _Runs:
             raise ProgramError(f"with {leg}, the program failed with exit status {status}{printed}")
         received = items(partial(self._receiver.bodies, name))
         if not received:
-            raise ProgramError(f"with {leg}, the program sent no telemetry; its exit status was {status}")
+            is_stopped = not status and (self._program.load or self._program.seconds is not None)
+            how = "it ended, or was stopped, without an error" if is_stopped else f"its exit status was {status}"
+            raise ProgramError(f"with {leg}, the program sent no telemetry; {how}")
         if leg == FASTPATH and not self._program.loopback.imports_fastpath():
             raise ProgramError(f"otel-fastpath was not loaded in the program: {why_not_loaded()}")
         self.items[leg].append(received)
