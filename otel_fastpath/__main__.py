@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import shutil
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # Why output cannot be written.
 _FULL = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 _LEAST_WIDTH = 60
+# Exit statuses above it stand for signals.
+_SIGNALLED = 128
 # Of the status, besides its text.
 _FORMS = ("json", "html")
 _SDK = "opentelemetry.sdk.trace.export"
@@ -32,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments[1:])
     from otel_fastpath.tools.common.exit_codes import Exit  # noqa: PLC0415  # a program that is run needs no tools
 
+    _open_what_is_closed()
+    _end_in_order(Exit.TERMINATED, Exit.HUNG_UP)
     try:
         try:
             result = _command(arguments)
@@ -55,6 +60,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         return Exit.USAGE
     return result
+
+
+def _end_in_order(*statuses: int) -> None:
+    """Let a signal end the command as Ctrl-C does, by an exception, so that what it has started is stopped.
+
+    Args:
+        statuses: 128 and the number of a signal each: the exit status for it.
+    """
+
+    def end(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # stopping may take a while
+        raise SystemExit(_SIGNALLED + number)
+
+    for status in statuses:
+        # Not in a thread, and not where somebody else handles or ignores it, as `nohup` does.
+        with contextlib.suppress(ValueError):
+            if signal.getsignal(status - _SIGNALLED) is signal.SIG_DFL:
+                signal.signal(status - _SIGNALLED, end)
+
+
+def _open_what_is_closed() -> None:
+    """Let what is written to a stream that the caller has closed (`>&-`), for which Python has None, go nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  # open to the end
 
 
 def _discard_output() -> None:
@@ -87,6 +117,11 @@ def _command(arguments: Sequence[str]) -> int:
 
         command = "otel-fastpath" if arguments[0].startswith("-") else f"otel-fastpath {arguments[0]}"
         exchange.complain(f"{' '.join(unknown)}: not expected here; `{command} --help` names what is")
+        return Exit.USAGE
+    if refused := getattr(options, "refused", ""):
+        from otel_fastpath.status import exchange  # noqa: PLC0415  # not needed by other commands
+
+        exchange.complain(refused)
         return Exit.USAGE
     if options.version:
         return _version()
@@ -172,9 +207,20 @@ def _add_status(commands: Any) -> None:
     arguments.add_progress(status, is_quick=True)
     arguments.add_refused(status, "status")
     group = status.add_argument_group("output", "a file name, or - for standard output")
-    group.add_argument("--json", nargs="?", const="-", metavar="FILE", help="a JSON object with each patch (default -)")
+    group.add_argument(
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="a JSON object with each patch (default -); FILE ends in .json or has a folder, or else write --json=FILE",
+    )
     group.add_argument("--html", metavar="FILE", help="one page with each patch of what is installed")
     status.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    status.add_argument(
+        "--app-dir", default="", metavar="DIR", help="the folder to import applications from (default: this one)"
+    )
+    # As gunicorn has it: the application finds its files from there, too.
+    status.add_argument("--chdir", default="", help=argparse.SUPPRESS)
     status.add_argument(
         "modules",
         nargs="*",
@@ -223,8 +269,9 @@ def _run_status(options: argparse.Namespace) -> int:
             # What is loaded stays loaded: a second import of it here would be another one.
             return _status_here(options, application)
         asked = [f"--{name.replace('_', '-')}" for name in ("all", "as_is") if getattr(options, name)]
-        files = [f"--{name}={target}" for name in _FORMS if (target := getattr(options, name)) is not None]
-        arguments = ["status", "--here", *asked, *files, "--", *options.modules]
+        values = ("app_dir", "chdir", *_FORMS)
+        given = [f"--{name.replace('_', '-')}={value}" for name in values if (value := getattr(options, name))]
+        arguments = ["status", "--here", *asked, *given, "--", *options.modules]
         return again.run(arguments, options.allow, is_as_it_is=options.as_is)
     except (AllowError, ProgramError, application.ApplicationError) as error:
         raise UsageError(str(error)) from None
@@ -266,6 +313,18 @@ def _write_status(options: argparse.Namespace, text: str, machine: str) -> int:
     return 0
 
 
+def _change_folder(options: argparse.Namespace) -> None:
+    from otel_fastpath.tools.budget.outputs import UsageError  # noqa: PLC0415  # not needed by other commands
+
+    for name in _FORMS:
+        if getattr(options, name) not in {None, "-"}:
+            setattr(options, name, os.path.abspath(getattr(options, name)))  # noqa: PTH100  # a string, as it was
+    try:
+        os.chdir(options.chdir)
+    except OSError as error:
+        raise UsageError(f"--chdir {options.chdir}: {error.strerror}") from None
+
+
 def _status_here(options: argparse.Namespace, application: Any) -> int:
     from otel_fastpath import settings, status  # noqa: PLC0415  # not needed by other commands
     from otel_fastpath.instrumentor import FastpathInstrumentor  # noqa: PLC0415  # likewise
@@ -273,6 +332,8 @@ def _status_here(options: argparse.Namespace, application: Any) -> int:
 
     instrumentor = FastpathInstrumentor()
     notes = []
+    if options.chdir:
+        _change_folder(options)
     # Output of imported modules must not be mixed with the table or JSON.
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as running:
         try:
@@ -280,7 +341,7 @@ def _status_here(options: argparse.Namespace, application: Any) -> int:
         except Exception as error:  # whatever is wrong with it is worth a note
             notes.append(f"OpenTelemetry's SDK cannot be imported: {application.one_line(error)}")
         for name in options.modules:
-            problem = running.enter_context(application.started(application.load(name)))
+            problem = running.enter_context(application.started(application.load(name, options.app_dir)))
             if problem:
                 notes.append(f"{name} could not be started, so that what follows may lack something: {problem}")
         if not options.as_is and not instrumentor.is_instrumented_by_opentelemetry:

@@ -106,7 +106,10 @@ def ask(folder: str, process: int) -> dict[str, Any]:
     try:
         while not os.path.lexists(answer):
             if time.monotonic() > end:
-                raise TimeoutError(f"process {process} did not answer within {PATIENCE:g} seconds")
+                raise TimeoutError(
+                    f"process {process} cannot be asked: no answer within {PATIENCE:g} seconds, as where otel-fastpath "
+                    "is not instrumented, or OTEL_FASTPATH_STATUS_FOLDER is another folder"
+                )
             time.sleep(0.05)
         found = json.loads(exchange.read(answer, exchange.owner_of(process)))
         if not isinstance(found, dict) or "text" not in found or not all(type(each) is str for each in found.values()):

@@ -24,7 +24,8 @@ class EstimatedSaving:
         bare: CPU time of a request without telemetry, in microseconds: the median of the rounds.
         stock: The same with stock OpenTelemetry.
         fastpath: The same with otel-fastpath.
-        interval: Between what the saving lies with a confidence of 90 %; None if there are too few rounds.
+        interval: Between what the saving lies with a confidence of 90 %, at most all of the cost; None if there are too
+            few rounds.
         is_clear: Whether stock's telemetry costs more than the rounds vary, so that a share of it means something.
     """
 
@@ -33,6 +34,11 @@ class EstimatedSaving:
     fastpath: float
     interval: tuple[float, float] | None
     is_clear: bool
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a saving can be said: both costs can be distinguished from noise."""
+        return self.is_clear and self.fastpath > self.bare
 
     @property
     def value(self) -> float:
@@ -55,7 +61,8 @@ def estimate(bare: Sequence[float], stock: Sequence[float], fastpath: Sequence[f
     if len(rounds) < LEAST_ROUNDS or not is_clear:
         return EstimatedSaving(*whole, None, is_clear)
     shares = sorted(_saved(*sample) for sample in samples if sample[1] > sample[0])
-    return EstimatedSaving(*whole, (shares[outside], shares[-1 - outside]), is_clear)
+    # Noise may say more, and telemetry does not cost less than nothing.
+    return EstimatedSaving(*whole, (shares[outside], min(shares[-1 - outside], 1.0)), is_clear)
 
 
 def _medians(rounds: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:

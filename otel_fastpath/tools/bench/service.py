@@ -62,12 +62,12 @@ def run(options: argparse.Namespace) -> int:
         "url": options.url,
         "facts": facts,
         "ways": {way: [each._asdict() for each in turns[way]] for way in WAYS},
-        "saved": found.value if found.is_clear else None,
-        "interval": found.interval,
+        "saved": found.value if found.is_known else None,
+        "interval": found.interval if found.is_known else None,
         "notes": notes,
     }
     write(options, _document(turns, found, options.url, rendering.facts(facts), notes), machine)
-    return int(Exit.SUCCESS if _is_clear(found) else Exit.INCONCLUSIVE)
+    return int(Exit.SUCCESS if found.is_known else Exit.INCONCLUSIVE)
 
 
 def measure(running: Turns, rounds: int, show: Callable[[int, int, str], None]) -> dict[str, list[Turn]]:
@@ -159,7 +159,7 @@ def _row(rounds: Sequence[Turn], way: str, found: EstimatedSaving) -> tuple[Cell
     more, share = "", ""
     if way != BARE:
         more = figure(round(cost - found.bare, 1))
-        share = "-" if not found.is_clear else "100%" if way == STOCK else f"{1 - found.value:.0%}"
+        share = "-" if not found.is_known else "100%" if way == STOCK else f"{1 - found.value:.0%}"
     spans = median(each.received.get("traces", 0) / each.requests for each in rounds)
     failed = sum(each.failed for each in rounds)
     return (
@@ -173,16 +173,12 @@ def _row(rounds: Sequence[Turn], way: str, found: EstimatedSaving) -> tuple[Cell
     )
 
 
-def _is_clear(found: EstimatedSaving) -> bool:
-    return found.is_clear and found.fastpath > found.bare
-
-
 def _summary(found: EstimatedSaving) -> Cell:
     if not found.is_clear:
         return Cell(
             "the cost of stock OpenTelemetry cannot be distinguished from noise: use more --seconds or --rounds", UNSURE
         )
-    if not _is_clear(found):
+    if not found.is_known:
         return Cell(
             "the cost with otel-fastpath cannot be distinguished from noise: use more --seconds or --rounds", UNSURE
         )

@@ -103,13 +103,13 @@ class Turns:
         """
         before, found, seconds, printed = self._run(way, way, self._options.seconds)
         counts = of_requests(self._receiver.counts(way))
+        if way != BARE:
+            self.check_received(way, printed)
         if way == BARE and counts:
             raise ProgramError(
                 f"OTEL_SDK_DISABLED=true does not turn this service's telemetry off: {_summary(counts)} were received, "
                 "so that it cannot be said what telemetry costs"
             )
-        if way != BARE and not counts:
-            raise ProgramError(f"no telemetry of requests was received: {self._why_nothing(way)}{printed}")
         if way == FASTPATH and not self._loops[way].imports_fastpath():
             raise ProgramError(f"otel-fastpath was not loaded in the service: {why_not_loaded()}{printed}")
         received: Counter[str] = Counter()
@@ -122,6 +122,16 @@ class Turns:
             dict(received),
             before.requests + found.requests,
         )
+
+    def check_received(self, way: str, printed: str = "") -> None:
+        """Raise a `ProgramError` if the last run of a way with telemetry has sent none of requests.
+
+        Args:
+            way: One of `WAYS`.
+            printed: What the service printed at the end, as `last_lines` has it.
+        """
+        if not of_requests(self._receiver.counts(way)):
+            raise ProgramError(f"no telemetry of requests was received: {next(self._reasons(way))}{printed}")
 
     @contextlib.contextmanager
     def serving(
@@ -165,7 +175,9 @@ class Turns:
                 found = load(options.url, options.clients, seconds, options.status) if seconds else before
                 used = cpu.group_seconds(process.pid) - start
                 self._check(found, process.poll(), output)
-            return before, found, used, last_lines(output)
+                # Not what it says about being stopped.
+                printed = last_lines(output)
+            return before, found, used, printed
 
     def _check(self, found: Load, status: int | None, output: IO[bytes]) -> None:
         if status is not None:
@@ -178,9 +190,6 @@ class Turns:
         if not found.requests:
             raise ProgramError(f"{self._options.url} does not answer as expected: {what}{last_lines(output)}")
         raise ProgramError(f"{found.failed} of {found.failed + found.requests} requests failed: {what}")
-
-    def _why_nothing(self, way: str) -> str:
-        return next(self._reasons(way))
 
     def _reasons(self, way: str) -> Iterator[str]:
         if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":

@@ -109,7 +109,7 @@ def read(file: Path) -> list[Calibration]:
             Calibration(
                 **{key: table[key] for key in _KEYS},
                 distributions=dict(table["distributions"]),
-                scenarios={name: dict(values) for name, values in table["scenarios"].items()},
+                scenarios={name: dict(values) for name, values in table.get("scenarios", {}).items()},
                 functions={name: dict(values) for name, values in table.get("functions", {}).items()},
             )
             for table in load_toml(file)["environment"]

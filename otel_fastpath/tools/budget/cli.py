@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.tools.budget.outputs import UsageError, add_outputs, one_of, write, write_text
 from otel_fastpath.tools.common import exit_codes
-from otel_fastpath.tools.common.arguments import add_progress, add_refused, count
+from otel_fastpath.tools.common.arguments import add_progress, add_refused, count, pause
 from otel_fastpath.tools.common.exit_codes import Exit
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _add_base_options(parser: argparse.ArgumentParser) -> None:
 def _add_verdict_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pause",
-        type=float,
+        type=pause,
         default=10.0,
         metavar="S",
         help="seconds before a breach is confirmed (default %(default)s)",

@@ -26,10 +26,11 @@ class UsageError(Exception):
 def one_of(names: Iterable[str], given: str) -> str:
     """The names as an enumeration for an error; of many, those that are most like what was given."""
     known = list(names)
-    if len(known) <= _MOST_NAMES:
-        return ", ".join(known)
-    near = difflib.get_close_matches(given, known, _MOST_NAMES, cutoff=0.0)
-    return f"{len(known)} names such as {', '.join(near)}"
+    is_long = len(known) > _MOST_NAMES
+    shown = difflib.get_close_matches(given, known, _MOST_NAMES, cutoff=0.0) if is_long else known
+    # A name may have a comma itself.
+    text = ", ".join(f'"{name}"' if "," in name else name for name in shown)
+    return f"{len(known)} names such as {text}" if is_long else text
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

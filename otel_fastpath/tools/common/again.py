@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from otel_fastpath.tools.common.loopback import Loopback
-from otel_fastpath.tools.common.program import LAUNCHER, ProgramError, redirected
+from otel_fastpath.tools.common.program import LAUNCHER, ProgramError, redirected, stop
 from otel_fastpath.tools.common.receiver import Receiver
 
 if TYPE_CHECKING:
@@ -37,8 +37,12 @@ def run(arguments: Sequence[str], allowed: Iterable[str] = (), *, is_as_it_is: b
     command = [*filter(None, [launcher]), sys.executable, "-m", _PACKAGE, *arguments]
     with Loopback(allowed) as loopback, Receiver(is_kept=False) as receiver:
         try:
-            status = loopback.popen(command, redirected(os.environ, receiver.endpoint(_PACKAGE))).wait()
+            process = loopback.popen(command, redirected(os.environ, receiver.endpoint(_PACKAGE)))
         except OSError as error:
             raise ProgramError(f"{command[0]}: {error.strerror}") from None
+        try:
+            status = process.wait()
+        finally:
+            stop(process)  # if this command is interrupted
         sys.stderr.write("".join(f"otel-fastpath: {note}\n" for note in loopback.notes()))
         return status

@@ -24,17 +24,20 @@ class ApplicationError(Exception):
     """An application cannot be loaded; the message is one line."""
 
 
-def load(name: str) -> Any:
+def load(name: str, folder: str = "") -> Any:
     """Import a module as `python -m` finds it; returns its application, or None if it has none.
 
     Args:
-        name: "module", "module:attribute" or "module:function()", as gunicorn has it.
+        name: "module", "module:attribute" or "module:function()", as gunicorn has it. An attribute that is a function
+            without parameters is called, as uvicorn does: it makes the application.
+        folder: Where to look first; empty: in the current folder.
 
     Raises:
         ApplicationError: The module cannot be imported, or has no such attribute.
     """
-    if os.getcwd() not in sys.path:  # noqa: PTH109  # sys.path holds strings
-        sys.path.insert(0, os.getcwd())  # noqa: PTH109  # likewise
+    place = os.path.abspath(folder)  # noqa: PTH100  # sys.path holds strings
+    if place not in sys.path:
+        sys.path.insert(0, place)
     module_name, colon, path = name.partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -43,9 +46,18 @@ def load(name: str) -> Any:
         found: Any = module
         for part in path.removesuffix("()").split("."):
             found = getattr(found, part)
-        return found() if path.endswith("()") else found
+        return found() if path.endswith("()") or _is_factory(found) else found
     except (Exception, SystemExit) as error:  # an application's module may raise anything when it is imported
         raise ApplicationError(f"{name} cannot be imported: {one_line(error)}") from None
+
+
+def _is_factory(found: Any) -> bool:
+    """Whether this makes an application; the application itself is called with what it is to answer."""
+    return (
+        inspect.isfunction(found)
+        and not inspect.iscoroutinefunction(found)
+        and all(each.default is not each.empty for each in inspect.signature(found).parameters.values())
+    )
 
 
 def one_line(error: BaseException) -> str:

@@ -29,6 +29,7 @@ _SHARED: Final = {
         "`otel-fastpath try COMMAND`, or `otel-fastpath verify COMMAND`, which compares only",
     ),
 }
+_STATUSES: Final = range(100, 600)
 # Command -> the shared options that make no sense for it, and why.
 REFUSED: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "status": (("--url",), "it sends no requests"),
@@ -46,17 +47,22 @@ REFUSED: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 
 
 class _Refuse(argparse.Action):
-    """Says in one sentence which command has the option, and ends the process."""
+    """Says in one sentence which command has the option, and ends the process; of a COMMAND, `__main__` says it."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, _options: argparse.Namespace, values: Any, option: str | None = None
+        self, parser: argparse.ArgumentParser, options: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
         # Without a value, argparse gives the constant.
         given = values if isinstance(values, list) else [] if values is self.const else [values]
         if option is None and not given:
             return
         command, why = self.const
-        complain(f"{' '.join(filter(None, (command, option, *given)))}: {why}")
+        refused = f"{' '.join(filter(None, (command, option, *given)))}: {why}"
+        if option is None:
+            # What stands here may be the value of an option that does not exist: that is said instead.
+            options.refused = refused
+            return
+        complain(refused)
         parser.exit(Exit.USAGE)
 
 
@@ -110,7 +116,7 @@ def add_clients(parser: Any) -> None:
     parser.add_argument("--clients", type=count, default=8, metavar="N", help="clients at a time (default 8)")
     parser.add_argument(
         "--status",
-        type=count,
+        type=_http_status,
         action="append",
         default=[],
         metavar="CODE",
@@ -129,19 +135,40 @@ def count(text: str) -> int:
     return int(text)
 
 
+def _http_status(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) in _STATUSES):
+        raise argparse.ArgumentTypeError(f"{text}: expected a status of HTTP, from {_STATUSES[0]} to {_STATUSES[-1]}")
+    return int(text)
+
+
 def seconds(text: str) -> float:
     """A time above 0.
 
     Raises:
         ArgumentTypeError: It is none.
     """
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
+    if not 0 < (number := as_number(text)) < math.inf:
         raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds above 0")
     return number
+
+
+def pause(text: str) -> float:
+    """A time that may be 0.
+
+    Raises:
+        ArgumentTypeError: It is none.
+    """
+    if not 0 <= (number := as_number(text)) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number of seconds from 0 upwards")
+    return number
+
+
+def as_number(text: str) -> float:
+    """The number that a text has; not a number if it has none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def process(text: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import socket
 import struct
 import sys
@@ -121,6 +122,8 @@ def main(control: int, fallback: str, command: list[str]) -> None:
         else:
             socket.send_fds(parent, [b"confined"], [listener])
             os.close(listener)
+        # A shell lets what it starts in the background ignore Ctrl-C, by which the program is ended.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         try:
             os.execvp(command[0], command)  # noqa: S606  # what the user asks for
         except OSError as error:

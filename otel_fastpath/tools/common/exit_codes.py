@@ -15,9 +15,11 @@ class Exit(IntEnum):
     USAGE = 2
     INCONCLUSIVE = 3
     NOT_MEASURED = 4
-    # As shells have it for a program that SIGINT or a broken pipe has ended.
+    # As shells have it for a program that a signal or a broken pipe has ended.
+    HUNG_UP = 129
     INTERRUPTED = 130
     BROKEN_PIPE = 141
+    TERMINATED = 143
 
 
 _WRONG: Final = "an option, an argument or a file is wrong"
@@ -81,8 +83,10 @@ EXIT_CODES: Final[dict[str, dict[int, str]]] = {
 # Of each command.
 ALWAYS: Final = {
     Exit.USAGE: "the output cannot be written, as to a full disk",
+    Exit.HUNG_UP: "the terminal was closed (SIGHUP); what the command had started is stopped",
     Exit.INTERRUPTED: "the command was interrupted (Ctrl-C) before it had a result",
     Exit.BROKEN_PIPE: "what reads the output has ended, as `head` does; nothing is printed about it",
+    Exit.TERMINATED: "the command was terminated (SIGTERM), as by `timeout`; what it had started is stopped",
 }
 
 

@@ -39,6 +39,9 @@ START_S: Final = 60.0
 _STOP_S: Final = 10.0
 _STEP_S: Final = 0.1
 _LAST_LINES: Final = 5
+# Bytes; a program may print without end.
+_LONGEST_END: Final = 2000
+_LONGEST_LINE: Final = 200
 
 
 class ProgramError(Exception):
@@ -220,22 +223,26 @@ def without_dashes(command: Sequence[str]) -> tuple[str, ...]:
 
 def last_lines(output: IO[bytes]) -> str:
     """The end of what a program has printed, to be appended to an error; empty if there is nothing."""
-    output.seek(0)
-    lines = [line for line in output.read().decode(errors="replace").splitlines() if line.strip()]
+    # Without moving the place at which the program, whose file it is, too, writes next.
+    size = os.fstat(output.fileno()).st_size
+    end = os.pread(output.fileno(), _LONGEST_END, max(size - _LONGEST_END, 0))
+    lines = [line[-_LONGEST_LINE:] for line in end.decode(errors="replace").splitlines() if line.strip()]
     return f": {' / '.join(lines[-_LAST_LINES:])}" if lines else ""
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process that leads a group of its own, and whatever is left of that group."""
-    # As Ctrl-C does: the program ends in good order, and its telemetry is exported.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if process.poll() is None:
-            process.send_signal(number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_STOP_S)
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
+    """Stop a process, and whatever is left of the group that it leads, if it leads one."""
+    try:
+        # As Ctrl-C does: the program ends in good order, and its telemetry is exported.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if process.poll() is None:
+                process.send_signal(number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_STOP_S)
+    finally:
+        # Also if somebody who does not want to wait so long interrupts this.
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         process.kill()
-    process.wait()
+        process.wait()

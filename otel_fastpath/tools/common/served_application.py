@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,10 +17,14 @@ if TYPE_CHECKING:
 _SERVERS: Final = frozenset({"uvicorn", "gunicorn", "hypercorn", "granian", "daphne", "waitress-serve"})
 _APPLICATION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*(\(\))?")
 _PYTHON: Final = re.compile(r"python[\d.]*(\.exe)?")
-
-
+# What says that the application is made by a call: uvicorn's and granian's option, and waitress's.
+_MADE: Final = frozenset({"--factory", "--call"})
+# The servers' options for the folder that it is imported from, with that of `status`.
+_FOLDERS: Final = {"--app-dir": "--app-dir", "--chdir": "--chdir", "--working-dir": "--chdir"}
 # Options of `status` that are followed by a value.
-_WITH_VALUES: Final = frozenset({"--allow", "--pid", "--html"})
+_WITH_VALUES: Final = frozenset({"--allow", "--pid", "--html", "--app-dir", "--chdir"})
+# The others.
+_WITHOUT: Final = frozenset({"-h", "--help", "--all", "--as-is", "--no-progress", "--here", "--json"})
 
 
 def with_application(arguments: Sequence[str]) -> list[str]:
@@ -39,17 +45,18 @@ def with_application(arguments: Sequence[str]) -> list[str]:
         "--json=-" if word == "--json" and not _is_file(words[index + 1 : index + 2]) else word
         for index, word in enumerate(words)
     ]
-    application = application_of(words[begin:])
-    return [*options[:begin], application] if application else options
+    command = words[begin:]
+    application = application_of(command)
+    return [*options[:begin], *_folder(command), application] if application else options
 
 
 def _is_file(following: Sequence[str]) -> bool:
     """Whether what follows `--json` is a file; a module to load is none."""
-    return following[:1] == ["-"] or bool(following and following[0].endswith(".json"))
+    return any(each == "-" or each.endswith(".json") or os.sep in each for each in following)
 
 
 def application_of(command: Sequence[str]) -> str:
-    """The application that a command serves, e.g. "app:app"; empty if this is no command that starts a server.
+    """The application that a command serves, e.g. "app:app"; empty if this is no command.
 
     Raises:
         UsageError: It is a command, and its application is not found.
@@ -64,10 +71,26 @@ def application_of(command: Sequence[str]) -> str:
     if name in _SERVERS:
         found = next((word for word in words[1:] if _APPLICATION.fullmatch(word)), "")
         if found:
-            return f"{found}()" if "--factory" in words and not found.endswith("()") else found
-    elif not is_python and not name.endswith(".py"):
+            return f"{found}()" if _MADE.intersection(words) and not found.endswith("()") else found
+    elif not is_python and not name.endswith(".py") and not _has_options(words):
         return ""
     raise UsageError(
         f"status {' '.join(command)}: expected an application, as in `otel-fastpath status app:app`; a program that "
         "is running is asked by --pid PID"
     )
+
+
+def _has_options(words: Sequence[str]) -> bool:
+    """Whether a program that is not known here is given options: those of `status` may stand behind applications."""
+    known = _WITH_VALUES | _WITHOUT
+    given = {word.partition("=")[0] for word in words[1:] if word.startswith("-") and word != "-"}
+    return bool(given - known) and shutil.which(words[0]) is not None
+
+
+def _folder(command: Sequence[str]) -> list[str]:
+    """The option of `status` for the folder that the server imports the application from."""
+    for word, value in zip(command, [*command[1:], ""], strict=True):
+        name, equals, given = word.partition("=")
+        if name in _FOLDERS:
+            return [f"{_FOLDERS[name]}={given if equals else value}"]
+    return []

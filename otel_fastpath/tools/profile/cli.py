@@ -7,7 +7,15 @@ import sys
 from typing import Any, Final
 
 from otel_fastpath.tools.common import exit_codes
-from otel_fastpath.tools.common.arguments import add_allow, add_clients, add_progress, count, process, seconds
+from otel_fastpath.tools.common.arguments import (
+    add_allow,
+    add_clients,
+    add_progress,
+    as_number,
+    count,
+    process,
+    seconds,
+)
 
 _SECONDS: Final = 30.0
 _RATE: Final = 97.0
@@ -81,7 +89,6 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _rate(text: str) -> float:
-    number = seconds(text)
-    if not 1 <= number <= 1000:  # noqa: PLR2004  # as documented
+    if not 1 <= (number := as_number(text)) <= 1000:  # noqa: PLR2004  # as documented
         raise argparse.ArgumentTypeError(f"{text}: expected a number from 1 to 1000")
     return number

@@ -204,7 +204,8 @@ def read_recordings(folder: Path) -> list[Recording]:
         except (OSError, ValueError) as error:
             complain(error)
             continue
-        if recording.samples or recording.others:
+        # Without any sample, a share would be one of nothing.
+        if recording.samples:
             found.append(recording)
     return found
 

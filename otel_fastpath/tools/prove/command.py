@@ -13,6 +13,7 @@ from otel_fastpath.patching.sources import proof_file
 from otel_fastpath.patching.sources.proven import Proof
 from otel_fastpath.status.exchange import complain
 from otel_fastpath.tools.budget.outputs import UsageError, write
+from otel_fastpath.tools.budget.results import SCHEMA
 from otel_fastpath.tools.common.exit_codes import Exit
 from otel_fastpath.tools.common.render import progress
 from otel_fastpath.tools.common.render.document import BAD, GOOD, UNSURE, Cell, Document, Table
@@ -144,7 +145,7 @@ def _advice(findings: Findings, file: str) -> str:
 def machine(findings: Findings) -> dict[str, Any]:
     """The report as JSON."""
     return {
-        "schema": "otel-fastpath prove 1",
+        "schema": SCHEMA,
         "programs": findings.programs,
         "cores": list(findings.cores),
         "groups": [

@@ -25,6 +25,8 @@ _FAILED: Final = 400
 _LOGINS: Final = frozenset({401, 403})
 # The state of a listening socket, as in /proc/net/tcp.
 _LISTENING: Final = "0A"
+# The flag of a listening Unix socket, as in /proc/net/unix.
+_ACCEPTS: Final = "00010000"
 _SOCKET: Final = re.compile(r"socket:\[(\d+)\]")
 
 
@@ -42,7 +44,13 @@ def find_url(process: subprocess.Popen[bytes], output: IO[bytes], seconds: float
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise ProgramError(f"the service ended with exit status {process.returncode}{last_lines(output)}")
+            printed = last_lines(output)
+            if process.returncode:
+                raise ProgramError(f"the service ended with exit status {process.returncode}{printed}")
+            raise ProgramError(
+                "expected a service that answers requests, and the program ended with exit status 0: see "
+                f"`otel-fastpath verify` and `otel-fastpath profile` for such a program{printed}"
+            )
         for port in _ports(process.pid):
             base = f"http://127.0.0.1:{port}"
             status = status_of(f"{base}/", _TIMEOUT_S)
@@ -51,6 +59,8 @@ def find_url(process: subprocess.Popen[bytes], output: IO[bytes], seconds: float
         time.sleep(_STEP_S)
     if not is_python(process.pid):
         raise ProgramError(f"it is not a Python program, and does not answer requests{last_lines(output)}")
+    if (paths := _paths(process.pid)) and not _ports(process.pid):
+        raise ProgramError(f"the service listens at the Unix socket {paths[0]}, and at no port: let it listen at one")
     raise ProgramError(
         f"no port of the service has answered a request within {seconds:g} seconds: name a page by --url"
         f"{last_lines(output)}"
@@ -90,6 +100,27 @@ def _described(base: str) -> Iterator[str]:
 
 def _ports(group: int) -> list[int]:
     """The TCP ports that the processes of a group listen at."""
+    sockets = _sockets(group)
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for fields in _table(table):
+            if fields[3] == _LISTENING and fields[9] in sockets:
+                ports.add(int(fields[1].rpartition(":")[2], 16))
+    return sorted(ports)
+
+
+def _paths(group: int) -> list[str]:
+    """The Unix sockets that they listen at."""
+    sockets = _sockets(group)
+    return [fields[7] for fields in _table("unix") if fields[3] == _ACCEPTS and fields[6] in sockets and fields[7:]]
+
+
+def _table(name: str) -> list[list[str]]:
+    return [line.split() for line in Path("/proc/net", name).read_text(errors="replace").splitlines()[1:]]
+
+
+def _sockets(group: int) -> set[str]:
+    """The inodes of the sockets that the processes of a group have."""
     sockets = set()
     for process in _processes(group):
         for file in Path(process, "fd").glob("*"):
@@ -99,13 +130,7 @@ def _ports(group: int) -> list[int]:
                 continue
             if found is not None:
                 sockets.add(found[1])
-    ports = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == _LISTENING and fields[9] in sockets:
-                ports.add(int(fields[1].rpartition(":")[2], 16))
-    return sorted(ports)
+    return sockets
 
 
 def _processes(group: int) -> list[str]:

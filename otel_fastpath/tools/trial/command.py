@@ -106,6 +106,7 @@ def _try(
     left = end - time.monotonic() - start - 2 * _PROFILED_S
     rounds, options.seconds = _pace(left, start)
     turns = service.measure(running, rounds, show)
+    profile = _profile(running, options)
     program = running.program
     return report.TrialResult(
         url=options.url,
@@ -113,11 +114,19 @@ def _try(
         turns=turns,
         comparison=comparison,
         why_not_compared=why_not,
-        profile=_profile(running, options),
+        profile=profile,
         is_instrumented=program.is_as_it_is or program.is_launched,
         is_added=program.is_added,
-        notes=running.notes(),
+        notes=(*_late(time.monotonic() - end, start), *running.notes()),
     )
+
+
+def _late(seconds: float, start: float) -> tuple[str, ...]:
+    """What to say of a trial that took so many seconds more than there were."""
+    if seconds <= _RESERVE_S:
+        return ()
+    why = f"the service takes {start:.0f} s to start and to end, and there are no fewer runs"
+    return (f"this took {seconds:.0f} s more than --seconds, because {why}",)
 
 
 def _pace(left: float, start: float) -> tuple[int, float]:
@@ -146,6 +155,8 @@ def _compare(running: Turns, options: argparse.Namespace) -> tuple[Comparison | 
         for way in ways:
             with running.serving(way, way):
                 ask(options.url, _ASKED)
+            if way == STOCK:
+                running.check_received(way)
             runs[way].append(export_items.items(partial(running.bodies, way)))
 
     add(*_COMPARED)

@@ -70,8 +70,7 @@ class TrialResult:
     @property
     def is_clear(self) -> bool:
         """Whether the costs can be distinguished from noise."""
-        found = self.saving
-        return found.is_clear and found.fastpath > found.bare
+        return self.saving.is_known
 
 
 def document(found: TrialResult) -> Document:
@@ -96,8 +95,8 @@ def machine(found: TrialResult) -> dict[str, Any]:
         "schema": SCHEMA,
         "url": found.url,
         "microseconds": {"bare": estimate.bare, "stock": estimate.stock, "fastpath": estimate.fastpath},
-        "saved": estimate.value if estimate.is_clear else None,
-        "interval": estimate.interval,
+        "saved": estimate.value if estimate.is_known else None,
+        "interval": estimate.interval if estimate.is_known else None,
         "ways": {way: [each._asdict() for each in found.turns[way]] for way in WAYS},
         "is_the_same": None if found.comparison is None else not found.is_different,
         "counts": {} if found.comparison is None else dict(found.comparison.counts),

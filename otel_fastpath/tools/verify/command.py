@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import tempfile
 from dataclasses import replace
@@ -104,7 +105,9 @@ class _Runs:
             raise ProgramError(f"with {leg}, the program failed with exit status {status}{printed}")
         received = items(partial(self._receiver.bodies, name))
         if not received:
-            raise ProgramError(f"with {leg}, the program sent no telemetry; its exit status was {status}")
+            is_stopped = not status and (self._program.load or self._program.seconds is not None)
+            how = "it ended, or was stopped, without an error" if is_stopped else f"its exit status was {status}"
+            raise ProgramError(f"with {leg}, the program sent no telemetry; {how}")
         if leg == FASTPATH and not self._program.loopback.imports_fastpath():
             raise ProgramError(f"otel-fastpath was not loaded in the program: {why_not_loaded()}")
         self.items[leg].append(received)
@@ -129,6 +132,8 @@ def _program(options: argparse.Namespace, loopback: Loopback) -> Program:
         load = tuple(shlex.split(options.load))
     except ValueError as error:
         raise UsageError(f"--load {options.load}: {error}") from None
+    if load and shutil.which(load[0]) is None:
+        raise UsageError(f"--load {options.load}: no such program")
     found = Program(loopback, without_dashes(options.command), options.as_is, options.seconds, options.ready, load)
     if not options.url:
         return found

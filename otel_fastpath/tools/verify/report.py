@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.tools.budget.results import SCHEMA
 from otel_fastpath.tools.common.program import FASTPATH, STOCK
 from otel_fastpath.tools.common.render.document import BAD, GOOD, Cell, Document, Table
 from otel_fastpath.tools.verify.comparing import Difference
@@ -86,7 +87,7 @@ def _known(comparison: Comparison) -> dict[str, str]:
 def machine(comparison: Comparison, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The report as JSON."""
     return {
-        "schema": "otel-fastpath verify 1",
+        "schema": SCHEMA,
         "is_the_same": not comparison.differences,
         "counts": dict(comparison.counts),
         "differences": [asdict(each) for each in comparison.differences],

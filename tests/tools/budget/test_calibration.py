@@ -43,6 +43,14 @@ def test_what_is_written_is_read(tmp_path):
     assert file.read_bytes() == before
 
 
+def test_a_file_without_values_is_read(tmp_path):
+    """It is written where all limits are absolute."""
+    file = tmp_path / "lock.toml"
+    calibration.write(file, [made(scenarios={})])
+
+    assert calibration.read(file) == [made(scenarios={})]
+
+
 def test_no_file_is_no_calibration(tmp_path):
     """Nothing was calibrated yet."""
     assert calibration.read(tmp_path / "none.toml") == []

@@ -245,6 +245,26 @@ def test_nothing_is_timed_under_xdist(run):
     )
 
 
+def test_a_budget_that_measures_nothing_is_no_success(run):
+    """A test with the marker that does not call the fixture; one of a marked module need not."""
+    tests = marked('calls="<= 1"', body="pass") + (
+        "\n@pytest.mark.overhead_budget(calls='<= 1')\ndef test_without():\n    pass\n"
+        "\n@pytest.mark.overhead_budget(calls='<= 1')\ndef test_wrong():\n    assert False\n"
+        "\n@pytest.mark.overhead_budget(calls='<= 1')\nclass TestAll:\n    def test_other(self):\n        pass\n"
+    )
+
+    result = run(tests)
+
+    result.assert_outcomes(failed=3, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_hooks.py::test_hook: overhead_budget: expected that the test calls the fixture overhead",
+            "test_hooks.py::test_without: overhead_budget: expected that the test calls the fixture overhead",
+            "*assert False*",
+        ]
+    )
+
+
 def test_without_pytest_benchmark_the_fixture_says_so(run):
     """Other tests do not notice."""
     result = run(marked('calls="<= 1"') + "\ndef test_other():\n    pass\n", "-p", "no:benchmark")

@@ -51,3 +51,12 @@ def test_what_is_noise_is_not_clear():
 
     assert not found.is_clear
     assert found.interval is None
+
+
+def test_no_more_is_saved_than_it_costs():
+    """Where otel-fastpath's cost is about nothing, rounds in which it is less do not say more than all."""
+    found = estimate([200.0] * 5, [300, 300, 310, 310, 300], [201, 190, 203, 190, 202])
+
+    assert found.is_known
+    assert found.interval is not None
+    assert found.interval[1] == 1.0

@@ -75,6 +75,15 @@ def test_the_tables_of_the_page_are_those_of_the_source():
 
 
 @pytest.mark.source
+def test_the_schema_of_each_json_is_a_number():
+    """It is increased when a key is renamed or removed."""
+    text = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+
+    assert set(re.findall(r'"schema": (\S+),', text)) == {"SCHEMA"}
+    assert set(re.findall(r"^SCHEMA: Final = (.*)$", text, re.MULTILINE)) == {"1"}
+
+
+@pytest.mark.source
 def test_no_other_page_has_such_a_table():
     """It is one table."""
     others = [path for path in (ROOT / "docs").glob("*.md") if path.name not in {"commands.md", "patches.md"}]
@@ -131,6 +140,17 @@ def test_no_command_refuses_a_quiet_run(name):
         (["nothing"], "nothing: expected one of status, run, try, "),
         (["budget", "chek"], "budget chek: expected one of check, compare, "),
         (["completion", "ksh"], "completion ksh: expected one of bash, zsh, fish"),
+        (["prove", "--only", "x"], "--only: not expected here; `otel-fastpath prove --help` names what is"),
+        (["budget", "check", "--pause", "x"], "--pause x: expected a number of seconds from 0 upwards"),
+        (["budget", "check", "--pause", "-1"], "--pause -1: expected a number of seconds from 0 upwards"),
+        (["try", "--status", "99", "y"], "--status 99: expected a status of HTTP, from 100 to 599"),
+        (["status", "python3", "-X", "dev", "a"], "status python3 -X dev a: expected an application, as in "),
+        (["status", "sh", "-c", "app"], "status sh -c app: expected an application, as in `otel-fastpath status"),
+        (["status", "app", "--nothing"], "--nothing: not expected here; `otel-fastpath status --help` names what is"),
+        (
+            ["verify", "--load", "no-such-one", "--ready", "http://localhost/", "x"],
+            "--load no-such-one: no such",
+        ),
         (["bench", "--nothing"], "--nothing: not expected here; `otel-fastpath bench --help` names what is"),
         (["docs", "a", "b"], "b: not expected here; `otel-fastpath docs --help` names what is"),
         (["try", "--clients", "x", "y"], "--clients x: expected a number from 1 upwards"),
@@ -170,6 +190,11 @@ def test_an_error_names_the_value_and_what_was_expected(arguments, message):
         (["--json", "openai"], ["--json=-", "openai"]),
         (["--json", "s.json", "app"], ["--json", "s.json", "app"]),
         (["--json", "-", "app"], ["--json", "-", "app"]),
+        (["--json", "/srv/s.txt", "app"], ["--json", "/srv/s.txt", "app"]),
+        (["uvicorn", "--app-dir", "a b", "c:d"], ["--app-dir=a b", "c:d"]),
+        (["gunicorn", "c:d", "--chdir=e"], ["--chdir=e", "c:d"]),
+        (["waitress-serve", "--call", "a:b"], ["a:b()"]),
+        (["--app-dir", "src", "a:b", "--all"], ["--app-dir", "src", "a:b", "--all"]),
         (["uvicorn", "shop.main:app", "--port", "8000"], ["shop.main:app"]),
         (
             ["--as-is", "gunicorn", "-k", "uvicorn.workers.UvicornWorker", "-b", "localhost:80", "a:b()"],
@@ -183,6 +208,46 @@ def test_an_error_names_the_value_and_what_was_expected(arguments, message):
 def test_the_application_is_taken_from_a_command(given, expected):
     """Of servers; what is no command stays as it is."""
     assert with_application(given) == expected
+
+
+def test_the_application_is_imported_from_the_folder_of_the_server(tmp_path):
+    """With the files that it reads there; a function without parameters makes it, as uvicorn has it."""
+    (tmp_path / "my app").mkdir()
+    (tmp_path / "my app" / "there.py").write_text(
+        "def create():\n"
+        "    assert open('there.txt').read() == 'there'\n"
+        "    import sqlite3\n"
+        "    return lambda environ, start_response: []\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "my app" / "there.txt").write_text("there", encoding="utf-8")
+    given = ["--json", "s.json", "gunicorn", "--chdir", "my app", "there:create"]
+
+    assert run("status", *given, cwd=tmp_path).returncode == 0
+    patches = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["patches"]
+    assert "applied" in {patch["state"] for patch in patches if patch["name"].startswith("sqlite3")}
+    done = run("status", "uvicorn", "--app-dir", "my app", "there:create", cwd=tmp_path)
+    assert "there:create cannot be imported: FileNotFoundError: " in done.stderr
+    done = run("status", "gunicorn", "--chdir", "nowhere", "there:create", cwd=tmp_path)
+    assert done.stderr == "otel-fastpath: --chdir nowhere: No such file or directory\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell there closes a stream")
+@pytest.mark.parametrize("arguments", [["docs"], ["status"], ["try", "no-such-program"]], ids=str)
+def test_a_stream_that_the_caller_has_closed_is_no_error(arguments):
+    """As by `>&-`: what would be written there goes nowhere."""
+    for closed, other in ((1, "stderr"), (2, "stdout")):
+        shell = f'"$@" {closed}>&-'
+        done = subprocess.run(
+            ["/bin/sh", "-c", shell, "sh", sys.executable, "-m", "otel_fastpath", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=200,
+        )
+
+        assert done.returncode == (4 if arguments[0] == "try" else 0), done.stderr
+        assert "Traceback" not in getattr(done, other)
 
 
 def test_the_status_of_an_application_can_be_a_page(tmp_path):

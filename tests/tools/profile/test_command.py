@@ -124,6 +124,12 @@ def test_nothing_recorded_leaves_nothing(folder):
 
     assert "nothing was recorded" in errors
     assert not (folder / "r.json").exists()
+    _, errors = profile(folder, "--json", "r.json", "-m", "no_such_module", code=1)
+    assert (
+        "the program ended by itself with exit status 1\notel-fastpath: nothing was recorded: the program used"
+        in errors
+    )
+    assert not (folder / "r.json").exists()
 
 
 def test_the_exit_status_is_the_programs(folder):

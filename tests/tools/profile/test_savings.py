@@ -59,6 +59,16 @@ def test_no_more_is_saved_than_there_is(seconds):
     assert sum(each.saving for each in on.savings) < 1
 
 
+@pytest.mark.parametrize(("number", "high"), [(1, 1.0), (60, 0.05), (300, 0.01)])
+def test_what_no_sample_shows_may_be_there(number, high):
+    """The interval of nothing is not of width zero: few samples say less."""
+    made = Recording(1, "3.13", 1, 1, 0, 0, 0, number, 0, [Frame("shop", "f", "/x.py", 1, 2)], [[([0], 1.0)]], [], {})
+    share = analysis.report([made]).share
+
+    assert (share.total, share.low) == (0.0, 0.0)
+    assert high <= share.high <= 1.6 * high
+
+
 def test_what_is_left_is_measured():
     """Between nothing and all, the compiled core's less than the pure one's."""
     for part in package_parts.PARTS:

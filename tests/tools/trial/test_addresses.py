@@ -39,6 +39,14 @@ print(server.server_address[1], flush=True)
 server.serve_forever()
 """
 
+AT_PATH = """
+import socket, tempfile, time
+other = socket.socket(socket.AF_UNIX)
+other.bind(tempfile.mkdtemp() + "/s")
+other.listen()
+time.sleep(60)
+"""
+
 
 @pytest.fixture
 def started():
@@ -88,6 +96,10 @@ def test_the_first_page_that_answers_is_found(started, answers, path):
         (
             (sys.executable, "-c", "import time; time.sleep(60)"),
             r"no port of the service has answered a request within",
+        ),
+        (
+            (sys.executable, "-c", AT_PATH),
+            r"the service listens at the Unix socket .*/s, and at no port: let it listen at one$",
         ),
         (("sleep", "60"), r"it is not a Python program, and does not answer requests$"),
     ],

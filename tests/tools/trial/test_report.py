@@ -10,7 +10,7 @@ pytest.importorskip("opentelemetry.proto")
 
 from otel_fastpath.tools.bench.turns import Turn
 from otel_fastpath.tools.common.render import terminal
-from otel_fastpath.tools.trial import report
+from otel_fastpath.tools.trial import command, report
 from otel_fastpath.tools.verify.comparing import Comparison, Difference
 
 
@@ -53,6 +53,23 @@ def test_the_figures_are_of_the_same_medians():
     assert "otel-fastpath takes away 80% of what telemetry costs (80% to 80% with 90% confidence)\n" in text
     assert "\nrefused: 192.0.2.1:443\n" in text
     assert report.machine(result())["rest"][0] == {"library": "SDK", "microseconds": 60.0, "share": 0.05}
+
+
+def test_a_trial_that_took_longer_says_so():
+    """A service that starts slowly has no fewer runs."""
+    assert command._late(5.0, 9.0) == ()
+    assert command._late(-20.0, 1.0) == ()
+    (note,) = command._late(39.4, 8.6)
+    assert note.startswith("this took 39 s more than --seconds, because the service takes 9 s to start and to end")
+
+
+def test_what_the_text_does_not_say_is_not_in_the_json():
+    """With a cost below that of no telemetry, which is noise."""
+    found = result(fastpath=(900.0, 950.0, 990.0, 1000.0, 1010.0))
+
+    assert "no saving can be distinguished from noise" in report.document(found).summary.text
+    machine = report.machine(found)
+    assert (machine["saved"], machine["interval"]) == (None, None)
 
 
 DIFFERENT = Comparison(counts={"span": 63}, differences=[Difference("span", "s", "GET /", "status", "1", "2")])

@@ -125,6 +125,12 @@ def test_a_server_with_load(verify, tmp_path):
     ("options", "program", "status", "expected"),
     [
         (["--as-is"], "pass", 4, "with stock, the program sent no telemetry; its exit status was 0"),
+        (
+            ["--as-is", "--seconds", "30"],
+            "pass",
+            4,
+            "with stock, the program sent no telemetry; it ended, or was stopped, without an error",
+        ),
         (["--as-is", "--load", "false"], "import time; time.sleep(60)", 4, "--load false ended with exit status 1"),
         (
             ["--as-is", "--ready", "http://127.0.0.1:1", "--load", "true"],

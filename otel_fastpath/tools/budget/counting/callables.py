@@ -174,7 +174,7 @@ class Running:
                 self._generator = value
                 return next(value)
             return self._run(value) if inspect.isawaitable(value) else value
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ScenarioError(f"{name} raised {describe(error)}") from error
 
     def _look(self) -> bool:
@@ -190,7 +190,7 @@ class Running:
             if not inspect.isawaitable(value):
                 return False
             self._run(value)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ScenarioError(f"{name} raised {describe(error)}") from error
         return True
 

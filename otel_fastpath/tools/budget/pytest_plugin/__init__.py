@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from otel_fastpath.tools.budget.pytest_plugin.overhead import Overhead
 
+_NAME = "overhead_budget"
 _MARKER = (
     "overhead_budget(scenario=None, **limits): limits for the `overhead` fixture of this test, e.g. "
     'overhead="0.35 ref", calls="<= 40", bytecodes="+2%"'
@@ -58,6 +59,20 @@ class _Alone:
         pytest.fail(
             "the overhead fixture needs pytest-benchmark, which is not active: pip install otel-fastpath[budget]",
             pytrace=False,
+        )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Fail a test that has a budget of its own and measures nothing: it would pass whatever its hook costs."""
+    outcome = yield
+    has_budget = any(mark.name == _NAME for mark in item.own_markers)
+    fixture = getattr(item, "funcargs", {}).get("overhead")
+    if has_budget and outcome.excinfo is None and not getattr(fixture, "is_used", False):
+        outcome.force_exception(
+            pytest.fail.Exception(
+                f"{item.nodeid}: {_NAME}: expected that the test calls the fixture overhead", pytrace=False
+            )
         )
 
 

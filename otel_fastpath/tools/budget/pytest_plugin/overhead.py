@@ -36,6 +36,11 @@ class Overhead:
         self._benchmark = benchmark
         self._used = False
 
+    @property
+    def is_used(self) -> bool:
+        """Whether it was called."""
+        return self._used
+
     def __call__(
         self, bare: Callable[[], Any] | str, instrumented: Callable[[], Any] | None = None, /
     ) -> tuple[Result, ...]:
