@@ -223,11 +223,17 @@ def without_dashes(command: Sequence[str]) -> tuple[str, ...]:
 
 def last_lines(output: IO[bytes]) -> str:
     """The end of what a program has printed, to be appended to an error; empty if there is nothing."""
-    # Without moving the place at which the program, whose file it is, too, writes next.
-    size = os.fstat(output.fileno()).st_size
-    end = os.pread(output.fileno(), _LONGEST_END, max(size - _LONGEST_END, 0))
-    lines = [line[-_LONGEST_LINE:] for line in end.decode(errors="replace").splitlines() if line.strip()]
+    lines = [line[-_LONGEST_LINE:] for line in _end_of(output).decode(errors="replace").splitlines() if line.strip()]
     return f": {' / '.join(lines[-_LAST_LINES:])}" if lines else ""
+
+
+def _end_of(output: IO[bytes]) -> bytes:
+    place = max(os.fstat(output.fileno()).st_size - _LONGEST_END, 0)
+    if hasattr(os, "pread"):
+        # Without moving the place at which the program, whose file it is, too, writes next.
+        return os.pread(output.fileno(), _LONGEST_END, place)
+    output.seek(place)
+    return output.read()
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
