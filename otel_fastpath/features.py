@@ -57,6 +57,8 @@ LIBRARIES: Final = Libraries(
             wrapper="openai",
         ),
         Declarations("messaging.celery.patches", f"{_STOCK}.celery"),
+        Declarations("messaging.kafka_python.patches", f"{_STOCK}.kafka"),
+        Declarations("messaging.aiokafka.patches", f"{_STOCK}.aiokafka"),
         Declarations("rpc.grpc.patches", f"{_STOCK}.grpc"),
         Declarations("cloud.botocore.patches", f"{_STOCK}.botocore"),
         Declarations("wrapping.gevent", "gevent", wrapper="gevent"),

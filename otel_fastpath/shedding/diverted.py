@@ -67,6 +67,7 @@ def _serves(installation: Installation, function: Any, _hook: Any) -> Any:
 # The name of a patch -> what its hooks call of the host's.
 _TIMED: Final = {
     "aiobotocore.calls": _calls_argument(1, "original_func"),
+    "aiokafka.hooks": _calls_argument(0, "func"),
     "aiohttp_client.trace_config": _calls_none,
     "botocore.calls": _calls_argument(1, "original_func"),
     "celery.hooks": _calls_none,
@@ -74,6 +75,7 @@ _TIMED: Final = {
     "flask.request": _serves,
     "flask.before_request": _calls_none,
     "flask.teardown_request": _calls_none,
+    "kafka_python.hooks": _calls_argument(0, "func"),
     "httpx.sync": _calls_argument(0, "wrapped"),
     "httpx.async": _calls_argument(0, "wrapped"),
     "requests.send": _calls_variable("wrapped_send"),

@@ -29,7 +29,7 @@ def above(package: str, targets: Iterable[str]) -> str:
         targets: "module:qualified.name" of what it may have wrapped. The modules are not imported.
     """
     for target in targets:
-        origins = [origin(layer) for layer in _layers(target)]
+        origins = [origin(layer) for layer in layers_at(target)]
         others = [name for name in origins if not _is_in(name, _OURS)]
         own = [number for number, name in enumerate(others) if _is_in(name, package) or _is_in(name, _SHARED)]
         if own and own[0] > 0:
@@ -37,7 +37,8 @@ def above(package: str, targets: Iterable[str]) -> str:
     return ""
 
 
-def _layers(target: str) -> Iterator[Any]:
+def layers_at(target: str) -> Iterator[Any]:
+    """The value of an attribute, "module:qualified.name", and what it is wrapped around; the module is not imported."""
     module = sys.modules.get(target.partition(":")[0])
     try:
         owner, name = owner_of(module, target)

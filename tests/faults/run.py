@@ -34,6 +34,7 @@ NAMES = (
     "openai",
     "genai-calls",
     "celery",
+    "kafka",
     "grpc",
     "aws",
     "asyncpg",

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _OLDEST = "0.61b0"
 # The distributions of propagators that are not named like their modules, and what they use of the API.
 _PROPAGATORS = {"aws": "opentelemetry-propagator-aws-xray", "textmap": "opentelemetry-api"}
+# The instrumentations that are not named like their modules.
+_INSTRUMENTATIONS = {"kafka": "kafka-python"}
 # The modules of `opentelemetry-instrumentation` that all instrumentations use.
 _SHARED = {"_semconv", "propagators", "utils"}
 
@@ -45,7 +47,7 @@ def distribution(place: str) -> str:
         return f"opentelemetry-exporter-{rest[1]}"
     if rest[0] == "util":
         return f"opentelemetry-util-{rest[1]}"
-    name = "" if rest[1] in _SHARED else f"-{rest[1].replace('_', '-')}"
+    name = "" if rest[1] in _SHARED else f"-{_INSTRUMENTATIONS.get(rest[1], rest[1].replace('_', '-'))}"
     return f"opentelemetry-instrumentation{name}"
 
 

@@ -26,6 +26,8 @@ _HTTP = "otel_fastpath/http/sources.json"
 _DBAPI = "otel_fastpath/db/dbapi/sources.json"
 _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
 _CELERY = "otel_fastpath/messaging/celery/sources.json"
+_KAFKA = "otel_fastpath/messaging/kafka_python/sources.json"
+_AIOKAFKA = "otel_fastpath/messaging/aiokafka/sources.json"
 _GRPC = "otel_fastpath/rpc/grpc/sources.json"
 _BOTOCORE = "otel_fastpath/cloud/botocore/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
@@ -39,6 +41,8 @@ COMMANDS = {
     _DBAPI: (*_LIBRARY, _DBAPI),
     _PROPAGATORS: (*_LIBRARY, _PROPAGATORS),
     _CELERY: (*_LIBRARY, _CELERY),
+    _KAFKA: (*_LIBRARY, _KAFKA),
+    _AIOKAFKA: (*_LIBRARY, _AIOKAFKA),
     _GRPC: (*_LIBRARY, _GRPC),
     _BOTOCORE: (*_LIBRARY, _BOTOCORE),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),

@@ -21,16 +21,15 @@ from opentelemetry.semconv._incubating.attributes.messaging_attributes import ME
 from opentelemetry.trace import SpanKind
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import has_no_fields
 from otel_fastpath.messaging.celery.stock_celery import HOOKED
 from otel_fastpath.messaging.celery.task_attributes import add_attributes
+from otel_fastpath.messaging.kept_attributes import keeps_all
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.context_functions import attach_known, known_context
 from otel_fastpath.trace.context.current_context import detach, restore
 from otel_fastpath.trace.propagation.composite import _read
 from otel_fastpath.trace.propagation.global_propagator import w3c_reader, w3c_writer
-from otel_fastpath.trace.spans.recorded import SpanState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +45,6 @@ _PRERUN = "the start of a task"
 _POSTRUN = "the end of a task"
 _PUBLISH = "sending a task"
 _DURATION = "flower.task.runtime.seconds"
-# A span with room for more attributes than a hook sets keeps each of them until the last is set.
-_ROOM = 32
 # What other code may replace in stock's modules is looked up at each call.
 _globals = vars(_stock)
 _utils_globals = vars(_utils)
@@ -299,15 +296,10 @@ def _inject(headers: dict[str, Any]) -> None:
         propagator.inject(headers)  # type: ignore[union-attr]  # there is one
 
 
-def _is_own(span: Any) -> bool:
-    """Whether several attributes that are set in one go are those that are set one by one."""
-    return isinstance(span, SpanState) and span.plan.max_attributes >= _ROOM and has_no_fields(span)
-
-
 def _describe_sent(span: Any, name: Any, task_id: Any, kwargs: dict[str, Any]) -> None:
     """Set the attributes of a task that is sent."""
     found = {_ACTION: _APPLY, _ID: task_id, _NAME: name}
-    if _is_own(span) and add_attributes(found, kwargs):
+    if keeps_all(span) and add_attributes(found, kwargs):
         span.set_attributes(found)
         return
     span.set_attribute(_ACTION, _APPLY)
@@ -320,7 +312,7 @@ def _describe_run(span: Any, task: Any, request: Any, kwargs: dict[str, Any]) ->
     """Set the attributes of a task that has run."""
     found = {_ACTION: _RUN}
     # What the class of requests has is not set, as `HOOKED` has seen.
-    is_plain = _is_own(span) and type(request) is Context
+    is_plain = keeps_all(span) and type(request) is Context
     if is_plain and add_attributes(found, kwargs) and add_attributes(found, request.__dict__):
         found[_NAME] = task.name
         span.set_attributes(found)

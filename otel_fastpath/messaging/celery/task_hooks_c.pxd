@@ -2,14 +2,12 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
 cdef dict _globals
 cdef dict _utils_globals
 cdef Facts _hooks
 cdef object _CONSUMER
 cdef object _PRODUCER
-cdef Py_ssize_t _ROOM
 
 cpdef bint are_known() except -1
 
@@ -37,8 +35,6 @@ cdef _remote_context(object request)
 cdef _links(object context)
 
 cdef _inject(dict headers)
-
-cdef bint _is_own(object span) except -1
 
 cdef _describe_sent(object span, object name, object task_id, dict kwargs)
 

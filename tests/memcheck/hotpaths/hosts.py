@@ -33,6 +33,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "aiohttp-server": ("http/aiohttp_server",),
     "openai-async": ("genai/openai",),
     "celery": ("messaging/celery",),
+    "kafka": ("messaging/kafka_python", "messaging/aiokafka"),
     "grpc": ("rpc/grpc",),
     "aws": ("cloud/botocore",),
     # No library: what the instrumentations of several use.

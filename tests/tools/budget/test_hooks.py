@@ -24,6 +24,8 @@ RUN_BY = {
     "genai.finish": "genai, chat",
     "genai.merge": "genai, chat within another",
     "celery.hooks": "celery, run",
+    "kafka_python.hooks": "kafka-python, receive",
+    "aiokafka.hooks": "aiokafka, receive",
     "grpc.aio_client_*": "grpc client, asyncio, unary to unary",
     "grpc.client_inject": "grpc client, unary to stream",
     "grpc.client_*": "grpc client, unary to unary",

@@ -19,6 +19,7 @@ from faultcheck.workloads.http_clients import (
     HTTPClientsHooks,
 )
 from faultcheck.workloads.http_servers import AiohttpServer, AiohttpServerCaptured
+from faultcheck.workloads.kafka_messages import KafkaMessages
 from faultcheck.workloads.placing import SetUp
 from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation, Scrapes
 from faultcheck.workloads.spans import Decorators, Errors, Processors, Spans
@@ -33,6 +34,7 @@ WORKLOADS = {
     "openai": OpenAI,
     "genai-calls": GenAICalls,
     "celery": CeleryTasks,
+    "kafka": KafkaMessages,
     "grpc": GrpcCalls,
     "aws": AwsCalls,
     "asyncpg": Asyncpg,

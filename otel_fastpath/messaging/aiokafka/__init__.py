@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-aiokafka`: messages that aiokafka sends and receives."""

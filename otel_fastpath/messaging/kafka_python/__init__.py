@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-kafka-python`: messages that kafka-python sends and receives."""

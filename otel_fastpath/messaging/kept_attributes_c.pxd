@@ -1,0 +1,15 @@
+# C types for the compiled twin of kept_attributes.py.
+import cython
+
+from otel_fastpath.trace.spans.recorded_c cimport SpanState
+
+cdef Py_ssize_t _ROOM
+
+@cython.locals(own=SpanState)
+cpdef bint keeps_all(object span) except -1
+
+cpdef bint is_silent(object span) except -1
+
+cpdef describe(object span, dict attributes, str place)
+
+cpdef finish(object span, dict attributes, str place)

@@ -1,0 +1,65 @@
+"""The headers of messages, lists of pairs: what W3C's propagators write into them, and read. Plain Python.
+
+Compiled as `message_headers_c`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry import propagate
+from opentelemetry.baggage import _BAGGAGE_KEY
+
+from otel_fastpath.trace.context.context_functions import known_context
+from otel_fastpath.trace.context.current_context import with_span
+from otel_fastpath.trace.propagation.composite import _read, _written
+from otel_fastpath.trace.propagation.global_propagator import w3c_reader, w3c_writer
+
+_PARENT = "traceparent"
+_NAMES = frozenset({_PARENT, "tracestate", "baggage"})
+# What other code may replace there is looked up at each call.
+_globals = vars(propagate)
+
+
+def write_header(headers: Any, span: Any, is_current: bool) -> bool:
+    """Add what is written in the current context, with this span in it; False if stock must do it."""
+    context = None if type(headers) is not list or w3c_writer() is None else known_context(None)
+    if context is None:
+        return False
+    if not is_current:
+        context = with_span(context, span)
+    header = None if context.get(_BAGGAGE_KEY) else _written(context)
+    if header is None:
+        inject = _globals["inject"]
+        found: dict[str, Any] = {}
+        inject(found, context=context)
+        headers.extend([(name, value.encode()) for name, value in found.items()])
+    elif header:
+        headers.append((_PARENT, header.encode()))
+    return True
+
+
+def remote_context(headers: Any) -> Any:
+    """The context that is read; None if stock must do it."""
+    kind = type(headers)
+    if (kind is not list and kind is not tuple) or w3c_reader() is None:
+        return None
+    found: dict[str, Any] = {}
+    for each in headers:
+        if type(each) is not tuple or len(each) != 2 or type(each[0]) is not str:  # noqa: PLR2004  # a name and a value
+            return None
+        pair = each
+        # Of several with one name, the first that has a value is read.
+        if pair[0] not in _NAMES or pair[1] is None or pair[0] in found:
+            continue
+        if type(pair[1]) is not bytes:
+            return None
+        header = pair[1]
+        if not header.isascii():
+            return None
+        found[pair[0]] = header.decode()
+    context = _read(found, None) if not found or (len(found) == 1 and _PARENT in found) else None
+    if context is None:
+        extract = _globals["extract"]
+        return extract(found)
+    return context

@@ -1,0 +1,153 @@
+"""The hooks of instrumentations of messages, around methods of libraries: what they call, and where they are."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final
+
+from otel_fastpath.patching.outcome import call_guarded
+from otel_fastpath.patching.patch import Patch
+from otel_fastpath.patching.sources.guard import ReplacedError, owner_of
+from otel_fastpath.patching.stock import Reached
+from otel_fastpath.patching.swapping.diverting import Diversions
+from otel_fastpath.trace.stock_sources import SDK
+from otel_fastpath.wrapping.layers import layers_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from otel_fastpath.patching.sources.guard import SkipError
+    from otel_fastpath.patching.sources.known import Known
+    from otel_fastpath.settings import Config
+
+# What they all call of the API and the SDK, and the replacements do not.
+_OF_OTHERS: Final = (
+    *(f"opentelemetry.propagate:{name}" for name in ("extract", "inject")),
+    *(f"opentelemetry.context:{name}" for name in ("attach", "detach")),
+    *(
+        f"opentelemetry.trace:{name}"
+        for name in ("set_span_in_context", "use_span", "ProxyTracer.start_as_current_span")
+    ),
+    *(f"opentelemetry.sdk.trace:{name}" for name in ("Tracer.start_as_current_span", "Span.set_attribute")),
+    "opentelemetry.sdk.trace:Span.set_attributes",
+)
+
+
+class StockMessages(Reached):
+    """Functions of stock's, and what they find in its modules.
+
+    Args:
+        called: The functions.
+        found: What they find, each as "module:name".
+    """
+
+    def __init__(self, called: tuple[str, ...], found: tuple[str, ...]) -> None:
+        super().__init__((*called, *_OF_OTHERS))
+        self._found, self._values = found, dict[str, Any]()
+
+    def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
+        """Every function and value as it is now, and why they may not be replaced."""
+        found, error = super().look()
+        for place in self._found:
+            owner, name = owner_of(importlib.import_module(place.partition(":")[0]), place)
+            value = getattr(owner, name)
+            if self._values.setdefault(place, value) is not value:
+                error = error or ReplacedError(f"{place} is replaced already")
+            found.append((owner, name, value))
+        return found, error
+
+
+class Hooks:
+    """Functions of stock's that wrapt calls around methods of a library: closures, which hold the tracer.
+
+    Args:
+        module: Where stock's factories of them are.
+        places: The methods, each as "module:Class.name", and the name of the factory of the hook around it.
+        bind: Returns what makes the replacement for the hook of a factory.
+
+    Attributes:
+        diversions: The hooks that run this package's.
+    """
+
+    def __init__(self, module: str, places: Mapping[str, str], bind: Callable[[str], Callable[[Any], Any]]) -> None:
+        self._module, self._places, self._bind = module, places, bind
+        self.diversions = Diversions()
+
+    def divert(self) -> None:
+        """Let the hooks that are there run this package's."""
+        for place, factory in self._places.items():
+            for layer in layers_at(place):
+                hook = getattr(layer, "_self_wrapper", None)
+                if type(hook) is not FunctionType or hook.__module__ != self._module:
+                    continue
+                if hook.__qualname__.startswith(f"{factory}.<locals>."):
+                    self.diversions.divert(hook, self._bind(factory))
+
+
+def variables(hook: Any) -> dict[str, Any]:
+    """The variables of a closure, such as stock's hooks are."""
+    cells = zip(hook.__code__.co_freevars, hook.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells}
+
+
+def again(records: Any) -> Callable[..., Any]:
+    """What returns these messages once more: what is left to stock is all that it does once it has them."""
+
+    async def wrapped(*_args: Any, **_kwargs: Any) -> Any:
+        return records
+
+    return wrapped
+
+
+def hooks_patch(
+    name: str,
+    instrumentor: str,
+    why: str,
+    known: Known,
+    called: StockMessages,
+    sources: tuple[str, ...],
+    hooks: Hooks,
+    are_known: Callable[[], Callable[[], bool]],
+    budgets: tuple[str, ...],
+) -> Patch:
+    """The patch of an instrumentation whose hooks run this package's from then on.
+
+    Args:
+        name: The name of the library, and of the patch.
+        instrumentor: The class, as "module:name".
+        why: What the hooks of stock cost, and what replaces it.
+        known: The fingerprints of sources.
+        called: What the hooks call.
+        sources: The functions whose fingerprints must be known.
+        hooks: The hooks.
+        are_known: Returns the function that looks at what the hooks call.
+        budgets: The names of scenarios.
+    """
+
+    def make(original: Any, _settings: Config) -> Any:
+        @functools.wraps(original)
+        def _instrument(*args: Any, **kwargs: Any) -> None:
+            original(*args, **kwargs)
+            call_guarded(f"accelerating {name}", hooks.divert)
+            # Before the first message comes, which would have to wait for it.
+            call_guarded(f"accelerating {name}", are_known())
+
+        # It may have instrumented before this.
+        hooks.divert()
+        return _instrument
+
+    module = instrumentor.partition(":")[0]
+    return Patch(
+        name=f"{name}.hooks",
+        target=f"{instrumentor}._instrument",
+        why=why,
+        make=make,
+        requires=(*SDK, f"opentelemetry-instrumentation-{name.replace('_', '-')}>=0.61b0"),
+        sources=known.sources(*sources),
+        stock=called,
+        diversions=hooks.diversions,
+        after=(f"{module}.utils",),
+        budgets=budgets,
+    )
