@@ -5,7 +5,8 @@ The compiled form, `facts_c.pyx`, does not look at them again until CPython repo
 
 from __future__ import annotations
 
-from types import MethodType
+import functools
+from types import CodeType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -62,9 +63,15 @@ class Facts:
             else:
                 holds = f"of_{number}.{name} is value_{number}"
             lines.append(f"  if not ({holds}): return False")
-        exec("\n".join([*lines, "  return True"]), names)  # noqa: S102  # see above
+        exec(_compiled("\n".join([*lines, "  return True"])), names)  # noqa: S102  # see above
         self.hold: Callable[[], bool] = names["hold"]
         self.is_held: Callable[[], bool] = self.hold
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(text: str) -> CodeType:
+    """The code that has this text: it is the same for the plans of all providers that have the same processors."""
+    return compile(text, "<string>", "exec")
 
 
 # By id, so that whatever an attribute may have can be looked up.

@@ -25,7 +25,7 @@ class NamedPlan(Plan):
 
     Attributes:
         made: The provider's own dict, with all that it has made.
-        known: The same, by name, version and schema URL.
+        known: The same, by name, version and schema URL; by name alone where that is all, which takes half the memory.
     """
 
     __slots__ = ("known", "made")
@@ -51,6 +51,7 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
 
     def get(provider: Any, name: Any, version: Any, schema_url: Any, attributes: Any) -> Any:
         plan = made = None
+        asked = name if version is schema_url is None else (name, version, schema_url)
         try:
             # A value of another class may have no hash, or compare equal to a text.
             if (
@@ -65,7 +66,7 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
                 if plan is not None and (plan.made is not made or not made):
                     plan = None
                 if plan is not None:
-                    found = plan.known.get((name, version, schema_url))
+                    found = plan.known.get(asked)
                     if found is not None:
                         return found
         except Exception as error:
@@ -77,7 +78,7 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
             try:
                 if plan is None:
                     plan = PLANS.keep(NamedPlan(made), provider)
-                plan.known[name, version, schema_url] = found
+                plan.known[asked] = found
             except Exception as error:
                 faults.absorb(_PLACE, error)
         return found

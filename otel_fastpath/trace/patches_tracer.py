@@ -109,7 +109,9 @@ def _make_setattr(original: Any, _settings: Config) -> Any:
     @functools.wraps(original)
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807  # the name of what it replaces
         original(self, name, value)
-        vars(self).pop(PLAN, None)
+        # Asked first: CPython would have to make the `__dict__` of a tracer that has no plan.
+        if hasattr(self, PLAN):
+            vars(self).pop(PLAN, None)
 
     WATCHERS.add(__setattr__)
     return __setattr__

@@ -109,20 +109,20 @@ def start_span(given: _Given, gives_up: bool = False, made: plans.TracerPlan | N
     late, is_asked = None, plan.asks or rule <= ASK
     if attributes is not None and type(attributes) is not dict:
         late = attributes if isinstance(attributes, LazyAttributes) else None
-        if late is None:
-            is_asked = True
-        elif is_asked:
+        is_asked = is_asked or late is None
+        if is_asked and late is not None:
             given, attributes, late = _make_late(given, late), late.attributes, None
     if rule == DROP and not plan.asks and plan.sampling.hold():
         if gives_up:
             return _GIVEN_UP
         is_asked = False
     elif made is None and (plan.is_stale or not plan.starting.hold()):
-        made = _make_plan[0](tracer)
-        return None if made is None else start_span(given, gives_up, made)  # again: the rule is the old plan's, too
+        return (made := _make_plan[0](tracer)) and start_span(given, gives_up, made)  # again: the old plan had the rule
     context_made = metrics = None
     if is_asked:
         asked = _ask(plan, given, parent, trace_id, flags, state, rule, gives_up)  # type: ignore[arg-type]  # item 0: id
+        if asked is None:
+            return None  # stock asks again, and raises what it does at this result
         trace_id, drawn, flags, rule, attributes, state, context_made, metrics = asked
     else:
         drawn = getrandbits(_BOTH_IDS) if trace_id is None else getrandbits(64) or plan.generator.generate_span_id()
@@ -207,14 +207,14 @@ def _ask(
     state: TraceState,
     rule: int,
     shares: bool,
-) -> _Asked:
+) -> _Asked | None:
     """Handle custom samplers and id generators, the SDK's own metrics, and attributes that stock may reject.
 
     Attributes that many calls of a wrapper have (`shares`) are copied for a sampler, which may add to them.
 
     Returns:
         The ids, the flags, the rule, the attributes, the trace state, the span context if a custom generator made the
-        ids, and the function to call when the span ends.
+        ids, and the function to call when the span ends. None if the sampler's result is none.
     """
     attributes = given[4]
     if trace_id is None:
@@ -226,8 +226,12 @@ def _ask(
                 flags = 0
     if rule <= ASK:
         result = _ask_sampler(plan, rule, _with_own_attributes(given) if shares else given, trace_id)
+        if not isinstance(result, SamplingResult):
+            return None
         decision, state = result.decision, result.trace_state or DEFAULT_TRACE_STATE
-        rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES[decision]
+        rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES.get(decision, ASK)
+        if rule == ASK:
+            return None
         if rule != DROP:
             attributes = result.attributes
     elif rule >= RATIO:

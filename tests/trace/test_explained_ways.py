@@ -248,7 +248,11 @@ def test_foreign_methods_are_named(provide, put):
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(sdk_trace.ReadableSpan, "__init__"), (sdk_trace.Span, "_new_links"), (sdk_trace.Span, "start")]
+    ("owner", "name"),
+    [
+        *((sdk_trace.ReadableSpan, "__init__"), (sdk_trace.Span, "_new_links"), (sdk_trace.Span, "start")),
+        (sdk_trace, "_Span"),
+    ],
 )
 def test_stock_serves_what_rests_on_a_foreign_method(provide, put, owner, name):
     """A tracer that had a plan, and for a tracer that never had one the reason that holds for all."""

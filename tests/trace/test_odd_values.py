@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 
 import pytest
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 
 from otel_fastpath import compiled
 
@@ -146,6 +148,42 @@ def test_no_odd_value_is_a_fault(cases, instrumentor, core, no_faults):
     # A subclass of dict is read as a dict.
     unlike = [pair for pair in zip(found, expected, strict=True) if pair[0] != pair[1]]
     assert [pair for pair in unlike if pair[0][0] != "attributes: dict"] == []
+    assert no_faults.counts() == {}
+
+
+class _Answers(Sampler):
+    """Answers with anything."""
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def should_sample(self, *_args, **_kwargs):
+        return self._answer
+
+    def get_description(self):
+        return "answers"
+
+
+ANSWERS = [
+    *(None, Decision.DROP, SamplingResult("sampled"), SimpleNamespace(decision=Decision.DROP, trace_state=None)),
+]
+
+
+def _outcome_of(answer):
+    try:
+        span = TracerProvider(_Answers(answer), shutdown_on_exit=False).get_tracer("tests").start_span("span")
+    except Exception as error:
+        return type(error), str(error)
+    return span.is_recording()
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+def test_what_is_no_result_of_a_sampler_is_no_fault(instrumentor, core, no_faults, answer):
+    """The error is stock's."""
+    expected = _outcome_of(answer)
+    instrumentor.instrument(core=core)
+
+    assert _outcome_of(answer) == expected
     assert no_faults.counts() == {}
 
 

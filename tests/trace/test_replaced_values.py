@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from opentelemetry import propagate, trace
+from opentelemetry.sdk import trace as sdk_trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Decision, ParentBased
@@ -98,6 +99,15 @@ def test_a_replacement_before(instrumentor, core, monkeypatch, case):
     instrumentor.instrument(core=core, disabled="exceptions")
 
     assert read(_tracer()) == expected
+
+
+class _Own(sdk_trace._Span):
+    """An application's class of spans."""
+
+
+def test_the_class_of_spans_is_replaced(instrumentor, core, monkeypatch):
+    """Both cores notice it."""
+    _check(instrumentor, core, monkeypatch, (sdk_trace, "_Span", _Own, lambda tracer: type(tracer.start_span("span"))))
 
 
 def test_the_propagators_are_the_usual_ones():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 from interrupting import Limit, interrupt
@@ -65,6 +67,33 @@ def test_where_the_interpreter_runs_signal_handlers(provider, host):
         # The collector leaves the inner block after the outer one, as stock's.
         wrong = [each for each in wrong if not each.startswith(" current at Scope.__exit__ ")]
     assert wrong == []
+
+
+def test_while_a_full_batch_is_announced(exporting):
+    """The lock of the event that wakes the exporter's thread is released: the next full batch would wait for ever."""
+    with exporting() as (provider, _):
+        [processor] = provider._active_span_processor._span_processors
+        batch, tracer = processor._batch_processor, provider.get_tracer("host")
+        tracer.start_span("before").end()
+        (hot,) = tracer._otel_fastpath_plan.on_end
+        hot.max_batch = 1
+        lock = batch._worker_awaken._cond._lock
+
+        def arrive(frame, event, _argument):
+            if event == "return" and lock.locked() and frame.f_code.co_filename == threading.__file__:
+                raise Limit
+            return arrive
+
+        sys.settrace(arrive)
+        try:
+            with suppress(Limit):
+                tracer.start_span("after").end()
+        finally:
+            sys.settrace(None)
+        # That thread may hold it for a moment; what has no other holder is given back, or the shutdown would wait.
+        is_free = lock.acquire(timeout=5)
+        lock.release()
+        assert is_free
 
 
 def test_thrown_into_a_generator(provider):

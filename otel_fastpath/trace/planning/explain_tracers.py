@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import trace as trace_api
@@ -89,7 +89,7 @@ def _broken(facts: Any) -> str:
     """What no longer holds."""
     for owner, name, value in facts.items:
         if not is_true(SimpleNamespace(items=((owner, name, value),), is_complete=False)):  # type: ignore[arg-type]  # all that it reads
-            shown = owner if isinstance(owner, type) else type(owner)
+            shown = owner if isinstance(owner, (type, ModuleType)) else type(owner)
             return f"{(definer(shown, name) or shown).__name__}.{name} was replaced by {origin(_raw(shown, name))}"
     return ""
 

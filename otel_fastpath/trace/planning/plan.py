@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING
 
 from otel_fastpath.compiled.helpers import new_instance, process_id
@@ -267,8 +268,20 @@ def enqueue(batch: ProcessorQueue, span: ReadableSpan) -> None:
         try:
             awaken = batch.processor._worker_awaken
             if not awaken.is_set():
-                awaken.set()
+                _set(awaken)
         except Exception as error:
             # The span is queued; raising would queue it again. The worker runs at its next scheduled time.
             faults.raise_interruption(error)
             faults.report("Span.end", error)
+
+
+def _set(event: Event) -> None:
+    """Do what `Event.set` does, of which a signal handler that raises can leave its lock acquired, for ever."""
+    if type(event) is not Event or "_cond" not in vars(event):
+        event.set()
+        return
+    condition = event._cond  # type: ignore[attr-defined]  # as CPython's has it; another's may have none
+    # Not the condition, whose `__enter__` is a Python function: what arrives before it returns finds the lock acquired.
+    with condition._lock:
+        event._flag = True  # type: ignore[attr-defined]  # likewise
+        condition.notify_all()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry import attributes as attributes_api
 from opentelemetry.attributes import BoundedAttributes
+from opentelemetry.sdk import trace as sdk_trace
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, SynchronousMultiSpanProcessor, Tracer, _Span
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, StaticSampler, TraceIdRatioBased
@@ -169,7 +170,9 @@ class Router:
         self._core = core
         self.routes = core.store(_ROUTES)
         # Some are not in each release.
-        self.starting = core.facts([*(_defined(*place) for place in _STARTING if hasattr(*place)), *READ_AT_START])
+        defined = (_defined(*place) for place in _STARTING if hasattr(*place))
+        # An application may put a subclass in the place of the class of spans.
+        self.starting = core.facts([*defined, (sdk_trace, "_Span", _Span), *READ_AT_START])
         self.ending = core.facts([*(_known(*place) for place in _ENDING), *READ_AT_END])
 
     def routes_of(self, root: Any) -> tuple[Route, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from opentelemetry.trace import StatusCode
 
 
 @pytest.mark.usefixtures("in_its_place")
@@ -44,6 +45,26 @@ def test_a_failed_statement_has_no_message_in_its_status(stock_instrumentor, wra
         "no such column: nope",
         "no such column: nope",
     ]
+
+
+@pytest.mark.usefixtures("in_its_place")
+def test_an_interrupted_statement_is_an_error(stock_instrumentor, wrap, seen, connect):
+    """Stock's span says nothing of it."""
+
+    class Interrupting:
+        def __conform__(self, protocol):
+            raise KeyboardInterrupt
+
+    def interrupt():
+        with pytest.raises(KeyboardInterrupt):
+            connect().cursor().execute("SELECT ?", (Interrupting(),))
+        return seen.one().status.status_code
+
+    stock_instrumentor.instrument(tracer_provider=seen.tracer_provider)
+    assert interrupt() is StatusCode.UNSET
+    wrap(telemetry="same")
+
+    assert interrupt() is StatusCode.ERROR
 
 
 @pytest.mark.parametrize("is_own_name", [True, False])
