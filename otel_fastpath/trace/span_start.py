@@ -214,7 +214,7 @@ def _ask(
 
     Returns:
         The ids, the flags, the rule, the attributes, the trace state, the span context if a custom generator made the
-        ids, and the function to call when the span ends. None if the sampler's result is none.
+        ids, and the function to call when the span ends. None if the sampler's result has no decision.
     """
     attributes = given[4]
     if trace_id is None:
@@ -226,12 +226,11 @@ def _ask(
                 flags = 0
     if rule <= ASK:
         result = _ask_sampler(plan, rule, _with_own_attributes(given) if shares else given, trace_id)
-        if not isinstance(result, SamplingResult):
-            return None
-        decision, state = result.decision, result.trace_state or DEFAULT_TRACE_STATE
+        decision = getattr(result, "decision", None)
         rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES.get(decision, ASK)
         if rule == ASK:
             return None
+        state = result.trace_state or DEFAULT_TRACE_STATE
         if rule != DROP:
             attributes = result.attributes
     elif rule >= RATIO:

@@ -152,12 +152,13 @@ def test_no_odd_value_is_a_fault(cases, instrumentor, core, no_faults):
 
 
 class _Answers(Sampler):
-    """Answers with anything."""
+    """Answers with anything, and counts how often."""
 
     def __init__(self, answer):
-        self._answer = answer
+        self._answer, self.asked = answer, 0
 
     def should_sample(self, *_args, **_kwargs):
+        self.asked += 1
         return self._answer
 
     def get_description(self):
@@ -184,6 +185,16 @@ def test_what_is_no_result_of_a_sampler_is_no_fault(instrumentor, core, no_fault
     instrumentor.instrument(core=core)
 
     assert _outcome_of(answer) == expected
+    assert no_faults.counts() == {}
+
+
+def test_what_is_like_a_result_of_a_sampler_is_taken(instrumentor, core, no_faults):
+    """As by stock, which asks once: a sampler may count."""
+    instrumentor.instrument(core=core)
+    sampler = _Answers(SimpleNamespace(decision=Decision.RECORD_AND_SAMPLE, trace_state=None, attributes={"by": "it"}))
+    span = TracerProvider(sampler, shutdown_on_exit=False).get_tracer("tests").start_span("span")
+
+    assert (dict(span.attributes), sampler.asked) == ({"by": "it"}, 1)
     assert no_faults.counts() == {}
 
 
