@@ -23,6 +23,8 @@ _LIBRARIES: Final = {
     "requests": "requests_program",
     "urllib3": "urllib3_program",
     "gRPC": "grpc_program",
+    "Celery": "celery_program",
+    "botocore": "botocore_program",
     "DB-API": "dbapi_program",
     "sqlite3": "sqlite3_program",
     "SQLAlchemy": "sqlalchemy_program",
