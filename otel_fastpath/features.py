@@ -58,6 +58,7 @@ LIBRARIES: Final = Libraries(
         ),
         Declarations("messaging.celery.patches", f"{_STOCK}.celery"),
         Declarations("rpc.grpc.patches", f"{_STOCK}.grpc"),
+        Declarations("cloud.aws_lambda.patches", f"{_STOCK}.aws_lambda"),
         Declarations("cloud.botocore.patches", f"{_STOCK}.botocore"),
         Declarations("wrapping.gevent", "gevent", wrapper="gevent"),
     ),

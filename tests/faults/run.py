@@ -35,6 +35,7 @@ NAMES = (
     "genai-calls",
     "celery",
     "grpc",
+    "aws-lambda",
     "aws",
     "asyncpg",
     "asyncpg-options",

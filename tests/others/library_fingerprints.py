@@ -29,7 +29,7 @@ _OLDEST = "0.61b0"
 # The distributions of propagators that are not named like their modules, and what they use of the API.
 _PROPAGATORS = {"aws": "opentelemetry-propagator-aws-xray", "textmap": "opentelemetry-api"}
 # The modules of `opentelemetry-instrumentation` that all instrumentations use.
-_SHARED = {"_semconv", "propagators", "utils"}
+_SHARED = {"_semconv", "cidict", "propagators", "utils"}
 
 
 def distribution(place: str) -> str:

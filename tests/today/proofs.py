@@ -142,6 +142,7 @@ _LONGER = {
     "fastapi-own": 12.0,
     "asyncpg-options": 11.0,
     "aws": 5.0,
+    "aws-lambda": 5.0,
     "grpc": 5.0,
 }
 _LOAD = "tests/http/real_servers/test_load.py::test_many_clients"

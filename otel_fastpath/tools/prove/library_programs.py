@@ -25,6 +25,7 @@ _LIBRARIES: Final = {
     "gRPC": "grpc_program",
     "Celery": "celery_program",
     "botocore": "botocore_program",
+    "Lambda": "lambda_program",
     "DB-API": "dbapi_program",
     "sqlite3": "sqlite3_program",
     "SQLAlchemy": "sqlalchemy_program",

@@ -35,6 +35,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "celery": ("messaging/celery",),
     "grpc": ("rpc/grpc",),
     "aws": ("cloud/botocore",),
+    "aws-lambda": ("cloud/aws_lambda",),
     # No library: what the instrumentations of several use.
     "genai-calls": (),
 }

@@ -16,8 +16,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from opentelemetry.instrumentation.botocore import AiobotocoreInstrumentor, BotocoreInstrumentor
 
-from otel_fastpath.tools.prove.libraries.coroutines import run_at_once
-from otel_fastpath.tools.prove.libraries.modes import around, hooks, instrumented, providers
+from otel_fastpath.tools.prove.libraries.modes import around, hooks, instrumented, providers, run_at_once
 
 if TYPE_CHECKING:
     import random
@@ -100,7 +99,8 @@ class _Server:
     """Answers in the place of AWS, and keeps what was sent along."""
 
     def __init__(self) -> None:
-        self.status, self.body, self.sent = 200, b"", [""]
+        self.status, self.body = 200, b""
+        self.sent: list[Any] = []
 
     def connect(self, client: Any, kind: Any) -> Any:
         """Answer this client."""
@@ -146,7 +146,7 @@ def run_botocore(run: ProgramRun) -> None:
     def call(draw: random.Random) -> Any:
         service, operation, params, answered = draw.choice(_OPERATIONS)
         server = clients.server
-        server.status, server.sent = draw.choice(_STATUSES), []
+        server.status, server.sent = draw.choice(_STATUSES), run.carried
         # S3 speaks XML.
         text = "" if service == "s3" else json.dumps(answered if server.status < 400 else _ERROR)  # noqa: PLR2004
         server.body = text.encode()
@@ -156,7 +156,7 @@ def run_botocore(run: ProgramRun) -> None:
                 found = run_at_once(clients.waiting[service]._make_api_call(operation, dict(params)))
             else:
                 found = clients.plain[service]._make_api_call(operation, dict(params))
-        return sorted(found), server.sent
+        return sorted(found)
 
     given = providers(telemetry) | hooks(run, ("request_hook", "response_hook"))
     with (

@@ -52,16 +52,17 @@ class _Producer:
     connection = _Connection()
     auto_declare = False
 
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
+    def __init__(self, sent: list[Any]) -> None:
+        self._sent = sent
 
     def publish(self, _body: Any, *_args: Any, headers: Any, **_more: Any) -> None:
         """Keep them."""
-        self.sent.append([headers.get(name) for name in ("traceparent", "tracestate", "baggage")])
+        self._sent.append([headers.get(name) for name in ("traceparent", "tracestate", "baggage")])
 
 
-def _add(one: int, other: int) -> Any:
-    return one + other, trace.get_current_span().is_recording(), baggage.get_baggage("user")
+def _add(one: int, other: int) -> int:
+    trace.get_current_span().set_attribute("baggage", str(dict(baggage.get_all())))
+    return one + other
 
 
 def _fail(*_args: Any) -> None:
@@ -128,15 +129,14 @@ def run_celery(run: ProgramRun) -> None:
     telemetry, shop = run.telemetry(), _shop()
     shop.app.set_current()
 
-    def send(draw: random.Random) -> Any:
-        producer = _Producer()
+    def send(draw: random.Random) -> None:
+        producer = _Producer(run.carried)
         options = {**draw.choice(_OPTIONS), "task_id": _ID, "producer": producer}
         with around(run, telemetry):
             if draw.randrange(4):
                 draw.choice(shop.tasks).apply_async((1, 2), **options)
             else:
                 shop.app.send_task(_UNKNOWN, (1, 2), **options)
-        return producer.sent
 
     def work(draw: random.Random) -> Any:
         with around(run, telemetry):

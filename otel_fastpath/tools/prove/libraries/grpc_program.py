@@ -10,8 +10,7 @@ from opentelemetry import baggage, trace
 from opentelemetry.instrumentation import grpc as _instrumentation
 from opentelemetry.instrumentation.grpc.grpcext import intercept_channel as _intercept_channel
 
-from otel_fastpath.tools.prove.libraries.coroutines import run_at_once
-from otel_fastpath.tools.prove.libraries.modes import hooks
+from otel_fastpath.tools.prove.libraries.modes import hooks, run_at_once
 
 if TYPE_CHECKING:
     import random
@@ -90,8 +89,8 @@ class _Future(grpc.Future):  # type: ignore[misc]  # without types
 class _Channel:
     """In the place of a channel."""
 
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
+    def __init__(self, sent: list[Any]) -> None:
+        self.sent = sent
 
     def unary_unary(self, *_more: Any) -> Any:
         """Make what answers."""
@@ -187,8 +186,9 @@ def _charge(request: bytes, context: Any) -> Any:
         context.set_details("sold out")
         context.set_code(grpc.StatusCode.NOT_FOUND)
         return context.abort(grpc.StatusCode.INTERNAL, "no such order")
-    current = trace.get_current_span().get_span_context()
-    return current.is_valid, current.trace_flags, baggage.get_all()
+    # Where a change of the context can be seen without one of the answer.
+    trace.get_current_span().set_attribute("baggage", str(dict(baggage.get_all())))
+    return request
 
 
 def _list(request: bytes, context: Any) -> Iterator[Any]:
@@ -244,7 +244,8 @@ class _Host:
         filter_ = (lambda _info: False) if run.seed % 6 == 5 else None  # noqa: PLR2004  # the last of them
         given: dict[str, Any] = {"tracer_provider": tracers, "filter_": filter_}
         asked = given | hooks(run, ("request_hook", "response_hook"))
-        self._channel = _Channel()
+        self._sent = run.carried
+        self._channel = _Channel(self._sent)
         channel = intercept_channel(self._channel, instrumentation.client_interceptor(**asked))
         self._calls = [getattr(channel, kind)(_METHOD) for kind in _KINDS]
         self._waiting = instrumentation.aio_client_interceptors(**asked)
@@ -256,26 +257,26 @@ class _Host:
         number = draw.randrange(len(_KINDS))
         request = _GIVEN[number](draw.choice(_REQUESTS))
         found = self._calls[number](request, None, draw.choice(_METADATA))
-        return list(found) if number == 1 else type(found).__name__, self._sent()
+        return list(found) if number == 1 else type(found).__name__
 
     def call_otherwise(self, draw: random.Random) -> Any:
         """Call as code does that waits later, or looks at the call."""
         way = draw.choice((self._calls[0].future, self._calls[0].with_call))
-        return type(way(draw.choice(_REQUESTS), None, draw.choice(_METADATA))).__name__, self._sent()
+        return type(way(draw.choice(_REQUESTS), None, draw.choice(_METADATA))).__name__
 
     def call_later(self, draw: random.Random) -> Any:
         """Call with asyncio."""
         number = draw.randrange(len(_KINDS))
 
         async def continuation(details: Any, request: Any) -> Any:
-            self._channel.sent += [details.method, *(details.metadata or ())]
+            self._sent += details.metadata or ("nothing",)
             return _Answer(request if type(request) is bytes else next(iter(request)))
 
         metadata = grpc.aio.Metadata(*draw.choice(_METADATA))
         details = grpc.aio.ClientCallDetails(_METHOD.encode(), None, metadata, None, None)
         intercept = getattr(self._waiting[number], f"intercept_{_KINDS[number]}")
         found = run_at_once(intercept(continuation, details, _GIVEN[number](draw.choice(_REQUESTS))))
-        return run_at_once(_listed(found)) if number in {1, 3} else None, self._sent()
+        return run_at_once(_listed(found)) if number in {1, 3} else None
 
     def serve(self, draw: random.Random) -> Any:
         """Answer a call."""
@@ -295,10 +296,6 @@ class _Host:
         answer = getattr(found, _KINDS[number])
         answered = answer(_GIVEN[number](draw.choice(_REQUESTS)), _WaitingContext(draw))
         return run_at_once(_listed(answered) if number in {1, 3} else answered)
-
-    def _sent(self) -> list[Any]:
-        sent, self._channel.sent = self._channel.sent, []
-        return sent
 
 
 def run_grpc(run: ProgramRun) -> None:
