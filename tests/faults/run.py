@@ -35,7 +35,6 @@ NAMES = (
     "genai-calls",
     "celery",
     "grpc",
-    "aws-lambda",
     "aws",
     "asyncpg",
     "asyncpg-options",

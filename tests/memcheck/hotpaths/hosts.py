@@ -34,8 +34,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "openai-async": ("genai/openai",),
     "celery": ("messaging/celery",),
     "grpc": ("rpc/grpc",),
-    "aws": ("cloud/botocore",),
-    "aws-lambda": ("cloud/aws_lambda",),
+    "aws": ("cloud/botocore", "cloud/aws_lambda"),
     # No library: what the instrumentations of several use.
     "genai-calls": (),
 }

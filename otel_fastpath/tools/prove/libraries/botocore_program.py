@@ -95,7 +95,7 @@ class _Content(SimpleNamespace):
         return self.body
 
 
-class _Server:
+class _ServiceAnswers:
     """Answers in the place of AWS, and keeps what was sent along."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class _Clients:
     """A client of each service; they are made once."""
 
     def __init__(self) -> None:
-        self.server = server = _Server()
+        self.server = server = _ServiceAnswers()
         config: dict[str, Any] = {"retries": {"max_attempts": 0}, "parameter_validation": False}
         session, waiting = botocore.session.get_session(), aiobotocore.session.get_session()
 

@@ -38,7 +38,7 @@ _OPTIONS: Final[tuple[dict[str, Any], ...]] = (
 _UNKNOWN: Final = "shop.unknown"
 
 
-class _Connection:
+class _BrokerConnection:
     """In the place of a connection to a broker."""
 
     @contextmanager
@@ -49,7 +49,7 @@ class _Connection:
 class _Producer:
     """In the place of kombu's: it keeps the headers of messages."""
 
-    connection = _Connection()
+    connection = _BrokerConnection()
     auto_declare = False
 
     def __init__(self, sent: list[Any]) -> None:

@@ -19,7 +19,6 @@ from faultcheck.workloads.http_clients import (
     HTTPClientsHooks,
 )
 from faultcheck.workloads.http_servers import AiohttpServer, AiohttpServerCaptured
-from faultcheck.workloads.lambda_events import LambdaEvents
 from faultcheck.workloads.placing import SetUp
 from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation, Scrapes
 from faultcheck.workloads.spans import Decorators, Errors, Processors, Spans
@@ -35,7 +34,6 @@ WORKLOADS = {
     "genai-calls": GenAICalls,
     "celery": CeleryTasks,
     "grpc": GrpcCalls,
-    "aws-lambda": LambdaEvents,
     "aws": AwsCalls,
     "asyncpg": Asyncpg,
     "asyncpg-options": AsyncpgOptions,

@@ -10,9 +10,6 @@ from unittest import mock
 
 from opentelemetry import baggage, trace
 from opentelemetry.instrumentation.aws_lambda import AwsLambdaInstrumentor
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-from faultcheck.workloads.base import Workload
 
 if TYPE_CHECKING:
     from faultcheck.host import Host
@@ -56,34 +53,27 @@ def _handler(event: dict[str, Any], _context: Any) -> Any:
     return {"statusCode": 200, "items": len(items), "user": baggage.get_baggage("user")}
 
 
-class LambdaEvents(Workload):
-    """Events of each kind, and one that the handler fails with."""
+class LambdaFunction:
+    """A function that gets events of each kind, and one that it fails with."""
 
-    about = ("otel_fastpath/cloud/aws_lambda/",)
+    def __init__(self) -> None:
+        self._module: Any = ModuleType(_MODULE)
+        self._module.handler = _handler
+        sys.modules[_MODULE] = self._module
 
-    def prepare(self) -> None:
-        """The module of the handler, and where the spans go."""
-        self.telemetry.tracer_provider.add_span_processor(BatchSpanProcessor(self.telemetry.exporter()))
-        self.module: Any = ModuleType(_MODULE)
-        self.module.handler = _handler
-        sys.modules[_MODULE] = self.module
-
-    def begin(self) -> None:
-        """It is instrumented."""
-        given = self.telemetry.providers()
-        given = {name: given[name] for name in ("tracer_provider", "meter_provider") if name in given}
+    def instrument(self, **given: Any) -> None:
+        """It is instrumented with these providers."""
         with mock.patch.dict(os.environ, {"AWS_LAMBDA_FUNCTION_NAME": "charge", "_HANDLER": f"{_MODULE}.handler"}):
             AwsLambdaInstrumentor().instrument(**given)
 
-    def run(self, host: Host) -> None:
-        """Each event, twice."""
-        for turn in ("first", "again"):
-            for name, event in _EVENTS.items():
-                host.step(f"{turn}: {name}", self._invoke, event)
+    def run(self, host: Host, turn: str) -> None:
+        """Each event."""
+        for name, event in _EVENTS.items():
+            host.step(f"{turn}: {name}", self._invoke, event)
 
     def _invoke(self, event: dict[str, Any]) -> Any:
         try:
-            answered = self.module.handler(event, _CONTEXT)
+            answered = self._module.handler(event, _CONTEXT)
         except TypeError as error:
             answered = str(error)
         return answered, trace.get_current_span().is_recording()
