@@ -37,6 +37,8 @@ def _patch(name: str, target: str, why: str, bind: str, budgets: tuple[str, ...]
         make=make,
         requires=(*API, "opentelemetry-instrumentation-aws-lambda>=0.65b0"),
         sources=KNOWN.sources(target, *_BLIND, *further),
+        # It imports the module of messages of SQS before it is whole.
+        after=(MODULE,),
         budgets=budgets,
     )
 

@@ -134,3 +134,15 @@ def test_the_telemetry_is_equal(core, tmp_path):
     ]
     assert (results, spans) == run("stock", tmp_path / "stock")
     assert spans[0][2] == f"0x{PARENT[36:52]}"
+
+
+def test_it_may_be_instrumented_before_stock_is_imported(core):
+    """Stock's package imports its module of messages before it is whole."""
+    program = f"""
+from otel_fastpath import FastpathInstrumentor
+FastpathInstrumentor().instrument(core={core!r})
+import opentelemetry.instrumentation.aws_lambda
+print([row.reason for row in FastpathInstrumentor().status() if row.name.startswith("aws_lambda.")])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "['', '', '']\n"
