@@ -69,7 +69,7 @@ class LambdaFunction:
     def run(self, host: Host, turn: str) -> None:
         """Each event."""
         for name, event in _EVENTS.items():
-            host.step(f"{turn}: {name}", self._invoke, event)
+            host.step(f"{turn}: an event, {name}", self._invoke, event)
 
     def _invoke(self, event: dict[str, Any]) -> Any:
         try:
