@@ -60,6 +60,7 @@ LIBRARIES: Final = Libraries(
         Declarations("messaging.kafka_python.patches", f"{_STOCK}.kafka"),
         Declarations("messaging.aiokafka.patches", f"{_STOCK}.aiokafka"),
         Declarations("rpc.grpc.patches", f"{_STOCK}.grpc"),
+        Declarations("cloud.aws_lambda.patches", f"{_STOCK}.aws_lambda"),
         Declarations("cloud.botocore.patches", f"{_STOCK}.botocore"),
         Declarations("wrapping.gevent", "gevent", wrapper="gevent"),
     ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 # The compiled twins. Either all or none are used, because they import each other.
 # Twins made from the tree:
 TWINS: Final = (
+    "cloud.aws_lambda.lambda_events_c",
     "cloud.botocore.aws_calls_c",
     "cloud.botocore.aws_extensions_c",
     "cloud.botocore.aws_headers_c",
@@ -129,6 +130,7 @@ _DOTTED: Final = {twin.removesuffix("_c").replace(".", "_"): twin.removesuffix("
 
 if TYPE_CHECKING:
     # Names made from the tree:
+    from otel_fastpath.cloud.aws_lambda import lambda_events as cloud_aws_lambda_lambda_events
     from otel_fastpath.cloud.botocore import aws_calls as cloud_botocore_aws_calls
     from otel_fastpath.cloud.botocore import aws_extensions as cloud_botocore_aws_extensions
     from otel_fastpath.cloud.botocore import aws_headers as cloud_botocore_aws_headers

@@ -57,9 +57,7 @@ _DECISIONS = (None, Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAM
 _BOTH_IDS = 192
 _64_BITS = (1 << 64) - 1
 _128_BITS = (1 << 128) - 1
-_DROP, _SAMPLE = Decision.DROP, Decision.RECORD_AND_SAMPLE
-# For the others: looking up a member of an enum calls its `__hash__`, a Python function.
-_RULES = {Decision.RECORD_ONLY: RECORD_ONLY}
+_DROP, _RECORD_ONLY, _SAMPLE = Decision.DROP, Decision.RECORD_ONLY, Decision.RECORD_AND_SAMPLE
 _recording_facts = Facts([(_sdk_trace.Span, "is_recording", as_defined(_sdk_trace.Span, "is_recording"))])
 
 # Returned by `start_span` instead of a span that would be dropped, if the caller has no use for one.
@@ -227,8 +225,14 @@ def _ask(
     if rule <= ASK:
         result = _ask_sampler(plan, rule, _with_own_attributes(given) if shares else given, trace_id)
         decision = getattr(result, "decision", None)
-        rule = SAMPLE if decision is _SAMPLE else DROP if decision is _DROP else _RULES.get(decision, ASK)
-        if rule == ASK:
+        # By identity: looking up a member of an enum calls its `__hash__`, a Python function.
+        if decision is _SAMPLE:
+            rule = SAMPLE
+        elif decision is _DROP:
+            rule = DROP
+        elif decision is _RECORD_ONLY:
+            rule = RECORD_ONLY
+        else:
             return None
         state = result.trace_state or DEFAULT_TRACE_STATE
         if rule != DROP:

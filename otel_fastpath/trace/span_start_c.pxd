@@ -13,7 +13,6 @@ cdef int RECORD_ONLY
 cdef int SAMPLE
 cdef int RATIO
 cdef tuple _DECISIONS
-cdef dict _RULES
 cdef list _make_plan
 
 cdef Facts _recording_facts

@@ -29,7 +29,7 @@ from otel_fastpath.tools.prove.span_programs import span_programs
 
 CORES = ("c", "py")
 WAYS = ("before", "after", "source")
-KINDS = ("result", "effect", "call")
+KINDS = ("result", "effect", "call", "object")
 # How many there are of each library: one for each way of setting instrumentations up.
 _PROGRAMS = 6
 # How many programs that execute a function are run with it changed, of signals and of libraries.
@@ -101,12 +101,19 @@ def quiet():
 
 
 class Checker:
-    """All programs, and what they show with stock as it is."""
+    """All programs, and what they show with stock as it is.
 
-    def __init__(self):
+    Args:
+        only: Texts: only the programs whose names contain one of them, in any case; none: all.
+    """
+
+    def __init__(self, only=()):
         signals = [*span_programs(0, 7), *metric_programs(0, 5), *log_programs(0, 4)]
         self._signals = {each.name for each in signals}
-        self.programs = {each.name: each for each in (*signals, *library_programs(0, _PROGRAMS))}
+        programs = (*signals, *library_programs(0, _PROGRAMS))
+        self.programs = {
+            each.name: each for each in programs if not only or any(text.lower() in each.name.lower() for text in only)
+        }
         self._parents = {}
         self._by_version = {each.name: _replaced_packages(each) for each in LIBRARIES.wrappers}
         # Whatever is imported late is imported now, and of this package only that.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import dataclasses
 import enum
 import functools
@@ -11,14 +12,14 @@ import gc
 import inspect
 import linecache
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType
 
 from functions import function_in, modules
-from opentelemetry import trace
+from opentelemetry import baggage, context, trace
 
 from otel_fastpath.db.stand_ins import CollectedAttributes
 from otel_fastpath.patching.swapping.swap import seen_through
@@ -31,6 +32,7 @@ _LARGER_BY = 10**15
 _NAME = "_mutated"
 # Whose functions are given the dicts of an application.
 _GIVEN_DICTS = tuple(f"opentelemetry.{name}" for name in ("sdk", "metrics", "trace", "_logs", "attributes", "context"))
+_INSTRUMENTATIONS = "opentelemetry.instrumentation."
 # The functions that have a code, for the code of each function that is defined in another one.
 USERS = defaultdict(list)
 
@@ -88,6 +90,87 @@ _CHANGES = (
 )
 
 
+class ChangedScope:
+    """A context manager like this one, in which there is baggage more, and whose span has an attribute more."""
+
+    def __init__(self, scope):
+        self._scope = scope
+
+    def __enter__(self):
+        """Enter both."""
+        value = self._scope.__enter__()
+        self._token = context.attach(baggage.set_baggage(KEY, "yes"))
+        return changed_object(value)
+
+    def __exit__(self, *error):
+        """Leave both."""
+        context.detach(self._token)
+        return self._scope.__exit__(*error)
+
+
+def changed_object(value):
+    """An object in the place of what a function returned, of whose doing or contents a part is another one."""
+    return next((change(value) for is_one, change in _OBJECTS if is_one(value)), value)
+
+
+def _with_attribute(span):
+    if span.is_recording():
+        span.set_attribute(KEY, "yes")
+    return span
+
+
+def _with_entry(metadata):
+    metadata.add(KEY, "yes")
+    return metadata
+
+
+def _with_other_texts(value):
+    other = copy.copy(value)
+    for name, field in vars(value).items():
+        setattr(other, name, field + MARK if type(field) is str else field)
+    return other
+
+
+def _kind(*kinds):
+    return lambda value: isinstance(value, kinds)
+
+
+def _having(*names):
+    return lambda value: all(hasattr(value, name) for name in names)
+
+
+# What is first is looked at first.
+_OBJECTS = (
+    (_kind(trace.Span), _with_attribute),
+    (_kind(trace.Status), lambda value: trace.Status(trace.StatusCode.ERROR, f"{value.description}{MARK}")),
+    (_kind(bytes), lambda value: value + MARK.encode()),
+    (_kind(FunctionType), lambda value: _function_like(value, lambda found: changed_object(changed(found)))),
+    (_kind(Iterator), lambda value: map(changed, value)),
+    (_having("_make"), lambda value: value._make(map(changed_object, value))),
+    # The metadata of gRPC.
+    (_having("add", "get_all"), _with_entry),
+    (_having("__enter__", "__exit__"), ChangedScope),
+    (
+        lambda value: hasattr(value, "__dict__") and type(value).__module__.startswith(_INSTRUMENTATIONS),
+        _with_other_texts,
+    ),
+)
+
+
+def _function_like(function, change, begin=lambda _arguments: None):
+    """A function that does the same as this one, and returns something else."""
+
+    def mutated(*args, **kwargs):
+        begin(dict(enumerate(args), **kwargs))
+        return change(function(*args, **kwargs))
+
+    async def mutated_later(*args, **kwargs):
+        begin(dict(enumerate(args), **kwargs))
+        return change(await function(*args, **kwargs))
+
+    return mutated_later if inspect.iscoroutinefunction(function) else mutated
+
+
 @dataclasses.dataclass
 class Mutation:
     """What is done to one function.
@@ -95,7 +178,7 @@ class Mutation:
     Attributes:
         place: The function.
         way: "before", "after" or "source".
-        kind: "result", "effect" or "call".
+        kind: "result", "effect", "call" or "object".
         calls: How many times it was called.
     """
 
@@ -114,14 +197,15 @@ class Mutation:
                     each.set_attribute(KEY, "yes")
                 elif isinstance(each, CollectedAttributes):
                     each[KEY] = "yes"
-                elif type(each) is dict and not self.place.startswith(_GIVEN_DICTS):
+                elif type(each) in {dict, OrderedDict} and not self.place.startswith(_GIVEN_DICTS):
                     # An instrumentation collects in it.
                     each[KEY] = "yes"
         return value
 
     def result(self, value):
         """What is returned in the place of this value."""
-        return changed(value) if self.kind == "result" else value
+        change = {"result": changed, "object": changed_object}.get(self.kind)
+        return value if change is None else change(value)
 
     def apply(self, function):
         """Change the function."""
@@ -146,15 +230,7 @@ class Mutation:
         return self._wrapped(raw)
 
     def _wrapped(self, function):
-        def mutated(*args, **kwargs):
-            self.counted(None, dict(enumerate(args), **kwargs))
-            return self.result(function(*args, **kwargs))
-
-        async def mutated_later(*args, **kwargs):
-            self.counted(None, dict(enumerate(args), **kwargs))
-            return self.result(await function(*args, **kwargs))
-
-        made = mutated_later if inspect.iscoroutinefunction(function) else mutated
+        made = _function_like(function, self.result, lambda arguments: self.counted(None, arguments))
         # A wrapper as most are written, and one that says nothing of what it wraps.
         return functools.wraps(function)(made) if self.way == "before" else made
 
@@ -224,7 +300,7 @@ def change_source(function, mutation):
     for each in node.body:
         visitor.visit(each)
     first = first_place(node.body)
-    places = [(each, f"{_NAME}.result((", "))") for each in visitor.found if mutation.kind == "result"]
+    places = [(each, f"{_NAME}.result((", "))") for each in visitor.found if mutation.kind in {"result", "object"}]
     if isinstance(first, ast.stmt):
         places.append((first, f"{_NAME}.counted(None, locals()); ", ""))
     else:

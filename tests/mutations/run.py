@@ -43,7 +43,7 @@ def main(arguments=None):
         power.write_page(options.core[0])
         return 0
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    checker = Checker()
+    checker = Checker(options.program)
     wrong = checker.check_programs()
     for name, difference in wrong.items():
         print(f"not the same without a mutation: {name}\n    {difference}")
@@ -78,7 +78,7 @@ def _chosen(functions, options):
         for kind in options.kind
         # Only its source can be changed.
         if (way == "source" or function.outermost == function.place)
-        if kind != "result" or function.returned - {"NoneType"}
+        if kind not in {"result", "object"} or function.returned - {"NoneType"}
         if not options.known or any(_line(way, kind, function.place, core) in known for core in options.core)
     ]
     # What takes long stands together: in turn, the processes are ready at the same time.
@@ -155,6 +155,7 @@ def _report(rows, options):
 def _options(arguments):
     parser = argparse.ArgumentParser(prog="make mutations", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="functions whose places contain it")
+    parser.add_argument("--program", nargs="+", default=[], metavar="TEXT", help="programs whose names contain it")
     parser.add_argument("--core", nargs="+", choices=CORES, default=CORES)
     parser.add_argument("--way", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--kind", nargs="+", choices=KINDS, default=KINDS[:1])

@@ -31,7 +31,7 @@ _PROPAGATORS = {"aws": "opentelemetry-propagator-aws-xray", "textmap": "opentele
 # The instrumentations that are not named like their modules.
 _INSTRUMENTATIONS = {"kafka": "kafka-python"}
 # The modules of `opentelemetry-instrumentation` that all instrumentations use.
-_SHARED = {"_semconv", "propagators", "utils"}
+_SHARED = {"_semconv", "cidict", "propagators", "utils"}
 
 
 def distribution(place: str) -> str:

@@ -35,7 +35,7 @@ from otel_fastpath.cloud.botocore.stock_botocore import CALLS, INSTRUMENTORS
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import has_no_fields, new_instance
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.stock import UNKNOWN, as_defined
+from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import attach_flags, detach, restore
 from otel_fastpath.trace.spans.identity import Dropped
 from otel_fastpath.trace.spans.recorded import SpanState
@@ -48,14 +48,14 @@ _ERROR = StatusCode.ERROR
 _GIVEN = 5
 # A span with room for more attributes than a hook sets keeps each of them until the last is set.
 _ROOM = 32
-# What an extension does not do itself.
-_TRACING = as_defined(_AwsSdkExtension, "should_trace_service_call")
-_ENDING = as_defined(_AwsSdkExtension, "should_end_span_on_exit")
-_EXTRACTING = as_defined(_AwsSdkExtension, "extract_attributes")
-_BEFORE = as_defined(_AwsSdkExtension, "before_service_call")
-_SUCCESS = as_defined(_AwsSdkExtension, "on_success")
-_FAILURE = as_defined(_AwsSdkExtension, "on_error")
-_AFTER = as_defined(_AwsSdkExtension, "after_service_call")
+# What an extension does not do itself; `CALLS` says whether it is stock's.
+_TRACING = _AwsSdkExtension.should_trace_service_call
+_ENDING = _AwsSdkExtension.should_end_span_on_exit
+_EXTRACTING = _AwsSdkExtension.extract_attributes
+_BEFORE = _AwsSdkExtension.before_service_call
+_SUCCESS = _AwsSdkExtension.on_success
+_FAILURE = _AwsSdkExtension.on_error
+_AFTER = _AwsSdkExtension.after_service_call
 # Before 0.66, stock left the status to the span's scope.
 _sets_status = hasattr(_stock, "http_status_to_status_code")
 # What other code may replace in stock's module is looked up at each call.

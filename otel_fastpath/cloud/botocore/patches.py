@@ -59,6 +59,7 @@ def _patch(name: str, instrumentor: str, *budgets: str) -> Patch:
         make=functools.partial(_make, instrumentor),
         requires=(*SDK, "opentelemetry-instrumentation-botocore>=0.61b0"),
         sources=stock.KNOWN.sources(*(f"{own}.{hook}" for hook in stock.HOOKS), *stock.WRITTEN),
+        decorators=frozenset({"contextlib"}),
         stock=stock.CALLS,
         diversions=DIVERSIONS[instrumentor],
         after=(f"{stock.MODULE}.utils",),

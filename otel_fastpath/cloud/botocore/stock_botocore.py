@@ -39,6 +39,12 @@ CALLED: Final = (
     *(f"{MODULE}:{name}" for name in ("_apply_response_attributes", "_determine_call_context")),
     *(f"{MODULE}:{each}._call_{kind}_hook" for each in INSTRUMENTORS for kind in ("request", "response")),
     *_methods(f"{_EXTENSIONS}.types:_AwsSdkCallContext", "__init__", "_get_attr"),
+    # What an extension does that does nothing of its own.
+    *_methods(
+        f"{_EXTENSIONS}.types:_AwsSdkExtension",
+        *("__init__", "should_trace_service_call", "should_end_span_on_exit", "extract_attributes"),
+        *("before_service_call", "on_success", "on_error", "after_service_call"),
+    ),
     f"{_EXTENSIONS}.types:_BotocoreInstrumentorContext.__init__",
     *_methods(
         f"{_EXTENSIONS}.registry:ExtensionRegistry",
@@ -57,7 +63,13 @@ EXTENDING: Final = (
 )
 # As they are found in the module of the hooks, and as they are written.
 _FROM_UTILS: Final = ("_safe_invoke", "get_server_attributes")
-WRITTEN: Final = (*CALLED, *EXTENDING, *(f"{MODULE}.utils:{name}" for name in _FROM_UTILS), f"{_EXTENSIONS}:_lazy_load")
+WRITTEN: Final = (
+    *CALLED,
+    *EXTENDING,
+    *(f"{MODULE}.utils:{name}" for name in _FROM_UTILS),
+    *(f"{_UTILS}:{name}" for name in ("suppress_http_instrumentation", "_suppress_instrumentation")),
+    f"{_EXTENSIONS}:_lazy_load",
+)
 _SPAN: Final = _methods("opentelemetry.sdk.trace:Span", "is_recording", "set_attribute", "set_attributes")
 # What they find there, in modules of stock.
 _FLAG: Final = f"{_UTILS}:_SUPPRESS_HTTP_INSTRUMENTATION_KEY"

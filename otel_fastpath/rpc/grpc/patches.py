@@ -23,13 +23,15 @@ KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 MODULE: Final = "opentelemetry.instrumentation.grpc"
 _INJECT: Final = "opentelemetry.propagate:inject"
 _WRAP: Final = f"{MODULE}._server:_wrap_rpc_behavior"
+_SETTER: Final = f"{MODULE}._client:_CarrierSetter.set"
 # What a replacement rests on besides, by its name.
 _FURTHER: Final = {
     "_intercept": (
         f"{MODULE}._client:OpenTelemetryClientInterceptor._trace_result",
         f"{MODULE}._client:_make_future_done_callback",
+        f"{MODULE}._utilities:RpcInfo.__init__",
     ),
-    "propagate_trace_in_details": (f"{MODULE}._client:_CarrierSetter.set",),
+    "propagate_trace_in_details": (_SETTER,),
 }
 _KINDS: Final = ("unary to unary", "unary to stream")
 
@@ -57,7 +59,7 @@ def _sources(target: str) -> dict[str, frozenset[str]]:
     """The fingerprints of what is in this place, which a module may have imported."""
     module, _, name = target.partition(":")
     if name == "inject":
-        return sources_in(module, _INJECT)
+        return sources_in(module, _INJECT) | KNOWN.sources(_SETTER)
     if name == "_wrap_rpc_behavior":
         return {target: KNOWN.sources(_WRAP)[_WRAP]}
     return KNOWN.sources(target, *_FURTHER.get(name.rpartition(".")[2], ()))

@@ -12,7 +12,7 @@ from grpc import RpcError
 from grpc.aio import ClientCallDetails, Metadata
 from opentelemetry import propagate
 from opentelemetry.baggage import _BAGGAGE_KEY
-from opentelemetry.instrumentation.grpc import _client
+from opentelemetry.instrumentation.grpc import _client, _utilities
 from opentelemetry.propagators.textmap import default_setter
 from opentelemetry.semconv._incubating.attributes import rpc_attributes
 from opentelemetry.trace import SpanKind
@@ -49,7 +49,13 @@ _are_known = (
 )
 _inject = as_defined(propagate, "inject")
 _Interceptor = _client.OpenTelemetryClientInterceptor
-_ending = Facts([unreplaced(_Interceptor, "_trace_result"), unreplaced(_client, "_make_future_done_callback")])
+_ending = Facts(
+    [
+        unreplaced(_Interceptor, "_trace_result"),
+        unreplaced(_client, "_make_future_done_callback"),
+        unreplaced(_utilities.RpcInfo, "__init__"),
+    ]
+)
 _setting = Facts([unreplaced(_client._CarrierSetter, "set")])
 
 

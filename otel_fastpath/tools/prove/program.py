@@ -63,6 +63,7 @@ class ProgramRun:
         seed: Its seed.
         draw: What its steps are drawn from.
         outcomes: What its calls returned or raised.
+        carried: What telemetry has told others along the way, such as the headers of a request.
         steps: The steps that were taken, and what each called.
     """
 
@@ -70,6 +71,7 @@ class ProgramRun:
         self.seed = seed
         self.draw = random.Random(seed)  # noqa: S311  # it is to repeat, not to be unguessable
         self.outcomes: list[Any] = []
+        self.carried: list[Any] = []
         self.steps: dict[Step, str] = {}
         self.pause = at_pause
         self._skipped = skipped
@@ -200,7 +202,7 @@ def observe_steps(
     # Of several threads, and once for a place in the code: their order and number mean nothing.
     shown = (each for each in warned if not issubclass(each.category, ResourceWarning))
     said = sorted({*kept.found, *(("warning", each.category.__name__, str(each.message)) for each in shown)})
-    found = [("outcomes", tuple(run.outcomes)), ("logged", *said), *exported]
+    found = [("outcomes", tuple(run.outcomes)), ("carried", *run.carried), ("logged", *said), *exported]
     seen = _ADDRESS.sub("at an address", "\n".join(repr(each) for each in found if each[0] not in program.left_out))
     if is_broken:
         seen = f"{BROKEN}{seen}"

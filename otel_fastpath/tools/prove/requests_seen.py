@@ -23,7 +23,7 @@ _ID: Final = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b")
 _COMPONENT: Final = re.compile(r"(_processor|_exporter|_reader)/\d+\b")
 _PORT: Final = re.compile(r"\b\d{5}\b")
 # A histogram of these units holds how long something took.
-_UNITS_OF_TIME: Final = frozenset({"s", "ms", "us", "ns", "min", "h"})
+_UNITS_OF_TIME: Final = frozenset({"s", "seconds", "ms", "us", "ns", "min", "h"})
 _STACK_TRACE: Final = "exception.stacktrace"
 # How long something took, as the attribute of a span.
 _TOOK: Final = frozenset({"gen_ai.response.time_to_first_chunk"})

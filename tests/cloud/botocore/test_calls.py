@@ -84,7 +84,7 @@ def test_either_may_be_first_and_last(instrumentor, core, answers, was_first):
 
 
 # Where stock's code looks for what it calls; what only the other instrumentor has, or a call that fails, is not called.
-NOT_CALLED = ("Aiobotocore", "_get_attr_value", "_conv_val")
+NOT_CALLED = ("Aiobotocore", "_get_attr_value", "_conv_val", "on_error")
 CALLED = [
     *(f"{stock_botocore.MODULE}:{name}" for name in ("_safe_invoke", "get_server_attributes")),
     f"{stock_botocore.MODULE}:suppress_http_instrumentation",
@@ -98,11 +98,16 @@ CALLED = [
 @pytest.mark.parametrize("is_before", [True, False])
 def test_what_other_code_replaces_is_called(ours, answers, monkeypatch, place, is_before):
     """Also if that was there when the first call came; and the status names it."""
-    client = answers.client("sqs" if "_SqsExtension" in place else "dynamodb")
+    service = {"_SqsExtension": "sqs", "_AwsSdkExtension": "s3"}.get(
+        place.rpartition(":")[2].partition(".")[0], "dynamodb"
+    )
+    client = answers.client(service)
 
     def call():
-        if "_SqsExtension" in place:
+        if service == "sqs":
             client.send_message(QueueUrl="https://queue/1/orders", MessageBody="x")
+        elif service == "s3":
+            client.put_object(Bucket="b", Key="k")
         else:
             get_item(client)
 

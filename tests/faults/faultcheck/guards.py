@@ -43,10 +43,9 @@ _TRUSTED = {
         *("absorb", "absorb_any", "blame_others", "is_interruption", "ours"),
         *("raise_interruption", "raise_others", "report", "report_any"),
     },
-    # It only makes a function.
-    "messaging/stock_messages.py": {"again"},
     "http/server.py": {"ServerRequest.is_malformed", "RequestChooser.is_malformed"},
-    # They only make an object, or set its fields or its class.
+    # They only make an object or a function, or set its fields or its class.
+    "messaging/stock_messages.py": {"again"},
     "compiled/helpers.py": {"drop_finalizer"},
     "wrapping/call_span.py": {"new_call", "new_query"},
     "genai/openai/calls.py": {"new_call"},
@@ -78,12 +77,9 @@ _HOLDERS = {
     "_call": _CALLS,
     "made": _CALLS[:1],
     "ending": (*_CALLS[:2], ("db/psycopg/pipelines.py", "Submission")),
-    "set_up": tuple(
-        (f"http/{place}.py", name)
-        for place, name in (
-            ("client", "ClientInstrumentation"),
-            ("aiohttp_client/calls", "AiohttpClientInstrumentation"),
-        )
+    "set_up": (
+        ("http/client.py", "ClientInstrumentation"),
+        ("http/aiohttp_client/calls.py", "AiohttpClientInstrumentation"),
     ),
     "request": tuple(
         (f"http/{place}.py", name)

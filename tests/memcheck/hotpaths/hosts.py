@@ -35,7 +35,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "celery": ("messaging/celery",),
     "kafka": ("messaging/kafka_python", "messaging/aiokafka"),
     "grpc": ("rpc/grpc",),
-    "aws": ("cloud/botocore",),
+    "aws": ("cloud/botocore", "cloud/aws_lambda"),
     # No library: what the instrumentations of several use.
     "genai-calls": (),
 }

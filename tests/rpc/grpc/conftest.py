@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import sys
 import time
-from contextlib import contextmanager
 
 import pytest
 from opentelemetry.instrumentation.grpc import (
@@ -22,8 +19,8 @@ from opentelemetry.instrumentation.grpc import (
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from stock_in_place import stock_in_place
 
-from otel_fastpath.patching.sources.guard import owner_of
 from otel_fastpath.rpc.grpc.patches import PATCHES
 
 # Of the modules of stock's interceptors.
@@ -50,30 +47,9 @@ def states(instrumentor):
     return {row.name: (row.state.value, row.reason) for row in instrumentor.status() if row.name in PLACES}
 
 
-def place(target):
-    """The class or module that has a target, and the name there."""
-    return owner_of(sys.modules[target.partition(":")[0]], target)
-
-
-def stored(target):
-    """What is in this place, as it is stored."""
-    owner, name = place(target)
-    return inspect.getattr_static(owner, name)
-
-
-@contextmanager
 def stock_functions():
     """Stock's own functions are in their places meanwhile."""
-    found = [(*place(target), stored(target)) for target in PLACES.values()]
-    for owner, name, function in found:
-        is_static = isinstance(function, staticmethod)
-        original = (function.__func__ if is_static else function).__wrapped__
-        setattr(owner, name, staticmethod(original) if is_static else original)
-    try:
-        yield
-    finally:
-        for owner, name, function in found:
-            setattr(owner, name, function)
+    return stock_in_place(PLACES.values())
 
 
 class Telemetry:

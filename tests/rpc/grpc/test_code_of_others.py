@@ -17,10 +17,11 @@ from opentelemetry.instrumentation.grpc import (
     _client,
 )
 from opentelemetry.instrumentation.grpc.grpcext import intercept_channel
+from stock_in_place import place, stored
 
 from . import called
 from .called import call, serving
-from .conftest import NAMES, PLACES, Telemetry, place, states, stored
+from .conftest import NAMES, PLACES, Telemetry, states
 from .test_calls import both, through_aio, through_sync
 
 

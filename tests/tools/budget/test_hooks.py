@@ -33,6 +33,8 @@ RUN_BY = {
     "grpc.server_*": "grpc server, unary to unary",
     "botocore.calls": "aws, S3",
     "aiobotocore.calls": "aws, aiobotocore",
+    "aws_lambda.links": "lambda, three messages of SQS",
+    "aws_lambda.*": "lambda, REST API",
     "openllmetry.run_async": "openllmetry, request of a chat",
     "openllmetry.accumulate": "openllmetry, stream of 20 chunks",
     "openinference.redact": "openinference, request of a chat",

@@ -10,7 +10,7 @@ from unittest import mock
 from opentelemetry.instrumentation import _semconv, utils
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from otel_fastpath.tools.prove.program import ProgramRun
     from otel_fastpath.tools.prove.telemetry_kept import KeptTelemetry
@@ -119,6 +119,20 @@ def _failing_hook(span: Any, *args: Any) -> None:
 
 async def _async_hook(span: Any, *_args: Any) -> None:
     _hook(span)
+
+
+def run_at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine that does not wait returns: without a loop, which processes that are forked would share.
+
+    Raises:
+        RuntimeError: It waits.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    coroutine.close()
+    raise RuntimeError("it waits")
 
 
 def excluded(run: ProgramRun) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from opentelemetry.instrumentation.botocore import AiobotocoreInstrumentor, Boto
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from faultcheck.workloads.base import Workload
+from faultcheck.workloads.lambda_events import LambdaFunction
 
 if TYPE_CHECKING:
     from faultcheck.host import Host
@@ -42,7 +43,7 @@ class _Content(SimpleNamespace):
 
 
 class AwsCalls(Workload):
-    """Calls that succeed and calls that fail."""
+    """Calls that succeed and calls that fail, and a Lambda function's events."""
 
     about = ("otel_fastpath/cloud/", "otel_fastpath/others/propagators/aws_xray.py")
 
@@ -50,6 +51,7 @@ class AwsCalls(Workload):
         """The clients, and where the spans go."""
         self.telemetry.tracer_provider.add_span_processor(SimpleSpanProcessor(self.telemetry.exporter()))
         self.headers: list[Any] = []
+        self.function = LambdaFunction()
         session = botocore.session.get_session()
         config = Config(retries={"max_attempts": 0}, parameter_validation=False)
         self.clients = {}
@@ -71,6 +73,7 @@ class AwsCalls(Workload):
         given = self.telemetry.providers()
         BotocoreInstrumentor().instrument(**given, request_hook=self._request, response_hook=self._response)
         AiobotocoreInstrumentor().instrument(**given)
+        self.function.instrument(**given)
 
     def run(self, host: Host) -> None:
         """Call each of them, twice."""
@@ -85,6 +88,7 @@ class AwsCalls(Workload):
             host.step(f"{turn}: invoke", self._call, "lambda", "invoke", {"FunctionName": "f", "Payload": b"{}"})
             host.step(f"{turn}: await an item", self._await, "t")
             host.step(f"{turn}: await one, fails", self._await, "fail")
+            self.function.run(host, turn)
 
     def _answering(self, kind: type, name: str) -> Any:
         def answer(request: Any, **_more: Any) -> Any:

@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-aws-lambda`: the handler of a function of AWS Lambda."""
