@@ -277,11 +277,13 @@ def enqueue(batch: ProcessorQueue, span: ReadableSpan) -> None:
 
 def _set(event: Event) -> None:
     """Do what `Event.set` does, of which a signal handler that raises can leave its lock acquired, for ever."""
-    if type(event) is not Event or "_cond" not in vars(event):
+    # gevent's has neither.
+    condition = getattr(event, "_cond", None)
+    lock = getattr(condition, "_lock", None)
+    if type(event) is not Event or condition is None or lock is None:
         event.set()
         return
-    condition = event._cond  # type: ignore[attr-defined]  # as CPython's has it; another's may have none
     # Not the condition, whose `__enter__` is a Python function: what arrives before it returns finds the lock acquired.
-    with condition._lock:
+    with lock:
         event._flag = True  # type: ignore[attr-defined]  # likewise
         condition.notify_all()

@@ -12,6 +12,7 @@ import pytest
 _ROOT = Path(__file__).parents[3]
 _BEGIN = """
     import os, sys
+    sys.path.insert(0, "tests")
     from otel_fastpath import FastpathInstrumentor
     FastpathInstrumentor().instrument(core={core!r})
 """

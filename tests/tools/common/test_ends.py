@@ -78,7 +78,8 @@ def started(tmp_path):
 @pytest.mark.parametrize("command", [["try"], ["profile", "--no-progress"], ["verify"]], ids=str)
 def test_a_signal_leaves_nothing_behind(started, tmp_path, command, number):
     """`timeout`, a cancelled job and a closed terminal end the service, too; the status says which signal it was."""
-    process = started(*command)
+    # The tests may run under `nohup`.
+    process = started(*command, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     process.send_signal(number)
 
     assert process.wait(PATIENCE) == 128 + number

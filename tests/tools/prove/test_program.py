@@ -88,7 +88,7 @@ def test_what_opentelemetry_logs_is_seen():
             logging.getLogger("opentelemetry.sdk.program").warning("not %s", f"<good at {id(_run):#x}>")
             warnings.warn("old", DeprecationWarning, stacklevel=1)
 
-    assert observe(Program("logs", 1, run)).splitlines()[1] == (
+    assert observe(Program("logs", 1, run)).splitlines()[2] == (
         "('logged', ('opentelemetry.sdk.program', 'WARNING', 'not <good at an address>'), "
         "('warning', 'DeprecationWarning', 'old'))"
     )
