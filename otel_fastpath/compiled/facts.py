@@ -6,7 +6,7 @@ The compiled form, `facts_c.pyx`, does not look at them again until CPython repo
 from __future__ import annotations
 
 import functools
-from types import CodeType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -63,15 +63,17 @@ class Facts:
             else:
                 holds = f"of_{number}.{name} is value_{number}"
             lines.append(f"  if not ({holds}): return False")
-        exec(_compiled("\n".join([*lines, "  return True"])), names)  # noqa: S102  # see above
-        self.hold: Callable[[], bool] = names["hold"]
+        code = _compiled("\n".join([*lines, "  return True"]))
+        # A copy: the interpreter notes in a function's code where it has found each global.
+        self.hold: Callable[[], bool] = FunctionType(code.replace(), names)
         self.is_held: Callable[[], bool] = self.hold
 
 
 @functools.lru_cache(maxsize=256)
 def _compiled(text: str) -> CodeType:
-    """The code that has this text: it is the same for the plans of all providers that have the same processors."""
-    return compile(text, "<string>", "exec")
+    """The code of a function: its text is the same for the plans of all providers that have the same processors."""
+    (code,) = (each for each in compile(text, "<string>", "exec").co_consts if type(each) is CodeType)
+    return code
 
 
 # By id, so that whatever an attribute may have can be looked up.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import gc
+import math
 import sys
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from otel_fastpath.patching import faults
-from otel_fastpath.patching.interpreter import FREE_THREADED
+from otel_fastpath.patching.interpreter import CPYTHON, FREE_THREADED
 from otel_fastpath.patching.patch import SkipError
 from otel_fastpath.patching.swapping.diverting import Diversions
 
@@ -46,7 +47,7 @@ class Closures:
         Raises:
             SkipError: The function makes no such closure.
         """
-        number = _references(factory, self._name) - _references(_uncalled, "closure")
+        number = _number_made(factory, self._name)
         code = _code_of(factory, self._name)
         if code is None:
             raise SkipError(f"it makes no function {self._name}")
@@ -80,26 +81,25 @@ def _code_of(factory: Any, name: str) -> CodeType | None:
     return next((each for each in constants if type(each) is CodeType and each.co_name == name), None)
 
 
-def _references(factory: Any, name: str) -> int:
-    """How many references there are to the code of a closure: one more for each that was made.
-
-    Without the interpreter lock, they are not all counted.
-    """
-    return sys.getrefcount(_code_of(factory, name))
+def _number_made(factory: Any, name: str) -> float:
+    """How many closures there are at most: each is a reference to their code. Without reference counts, infinite."""
+    if not CPYTHON or FREE_THREADED:
+        return math.inf
+    return sys.getrefcount(_code_of(factory, name)) - sys.getrefcount(_code_of(_uncalled, "closure"))
 
 
 def _uncalled() -> Any:
-    """What `_references` is compared with: a function that has never made its closure."""
+    """What a factory is compared with: a function that has never made its closure."""
 
     def closure() -> None: ...
 
     return closure
 
 
-def _functions(module: Any, code: CodeType, number: int) -> list[FunctionType]:
+def _functions(module: Any, code: CodeType, number: float) -> list[FunctionType]:
     found = _with_code(vars(module).values(), code)
     # To look through all objects takes longer than the rest of `instrument()`.
-    return _with_code(gc.get_referrers(code), code) if FREE_THREADED or number > len(found) else found
+    return _with_code(gc.get_referrers(code), code) if number > len(found) else found
 
 
 def _with_code(objects: Iterable[Any], code: CodeType) -> list[FunctionType]:
