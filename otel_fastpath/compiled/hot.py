@@ -68,7 +68,6 @@ TWINS: Final = (
     "logs.records.record_c",
     "logs.records.stock_records_c",
     "logs.records.structlog_events_c",
-    "messaging.kept_attributes_c",
     "messaging.message_headers_c",
     "messaging.message_hooks_c",
     "messaging.aiokafka.aiokafka_hooks_c",
@@ -118,6 +117,7 @@ TWINS: Final = (
     "trace.spans.ending_c",
     "trace.spans.events_c",
     "trace.spans.identity_c",
+    "trace.spans.kept_attributes_c",
     "trace.spans.links_c",
     "trace.spans.recorded_c",
     "trace.spans.span_c",
@@ -187,7 +187,6 @@ if TYPE_CHECKING:
     from otel_fastpath.logs.records import record as logs_records_record
     from otel_fastpath.logs.records import stock_records as logs_records_stock_records
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
-    from otel_fastpath.messaging import kept_attributes as messaging_kept_attributes
     from otel_fastpath.messaging import message_headers as messaging_message_headers
     from otel_fastpath.messaging import message_hooks as messaging_message_hooks
     from otel_fastpath.messaging.aiokafka import aiokafka_hooks as messaging_aiokafka_aiokafka_hooks
@@ -237,6 +236,7 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.spans import ending as trace_spans_ending
     from otel_fastpath.trace.spans import events as trace_spans_events
     from otel_fastpath.trace.spans import identity as trace_spans_identity
+    from otel_fastpath.trace.spans import kept_attributes as trace_spans_kept_attributes
     from otel_fastpath.trace.spans import links as trace_spans_links
     from otel_fastpath.trace.spans import recorded as trace_spans_recorded
     from otel_fastpath.trace.spans import span as trace_spans_span

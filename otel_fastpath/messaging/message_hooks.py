@@ -9,7 +9,10 @@ from opentelemetry.sdk.trace import Tracer
 from opentelemetry.trace import ProxyTracer
 
 from otel_fastpath.compiled.helpers import get_item
+from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.trace.spans.kept_attributes import is_silent, keeps_all
+from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:
     from otel_fastpath.wrapping.replacements import Replacements
@@ -44,3 +47,25 @@ def json_of(value: Any) -> str | None:
         found = "".join(("[", ", ".join(map(encode_basestring_ascii, texts)), "]"))
         keep(_texts, texts, found)
     return found
+
+
+def describe(span: Any, attributes: dict[str, Any], place: str) -> None:
+    """Set attributes as if each was set by itself; a fault is reported under this place."""
+    try:
+        if is_silent(span):
+            return
+        if keeps_all(span):
+            span.set_attributes(attributes)
+        elif span.is_recording():
+            for key, value in attributes.items():
+                span.set_attribute(key, value)
+    except Exception as error:
+        faults.absorb(place, error)
+
+
+def finish(span: Any, attributes: dict[str, Any], place: str) -> None:
+    """Likewise, and end the span."""
+    try:
+        describe(span, attributes, place)
+    finally:
+        end_span(span, place)

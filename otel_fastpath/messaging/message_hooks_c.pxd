@@ -11,3 +11,7 @@ cdef dict _texts
 cdef bint is_usual(object tracer, object hook, object replacements) except -1
 
 cdef json_of(object value)
+
+cpdef describe(object span, dict attributes, str place)
+
+cpdef finish(object span, dict attributes, str place)

@@ -18,7 +18,7 @@ from opentelemetry.instrumentation.botocore.extensions.types import (
     _AwsSdkExtension,
     _BotocoreInstrumentorContext,
 )
-from opentelemetry.trace import NonRecordingSpan, SpanKind
+from opentelemetry.trace import SpanKind
 from opentelemetry.trace.status import StatusCode
 
 from otel_fastpath.cloud.botocore.aws_extensions import (
@@ -33,12 +33,11 @@ from otel_fastpath.cloud.botocore.aws_extensions import (
 )
 from otel_fastpath.cloud.botocore.stock_botocore import CALLS, INSTRUMENTORS
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import has_no_fields, new_instance
+from otel_fastpath.compiled.helpers import new_instance
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import attach_flags, detach, restore
-from otel_fastpath.trace.spans.identity import Dropped
-from otel_fastpath.trace.spans.recorded import SpanState
+from otel_fastpath.trace.spans.kept_attributes import is_silent, keeps_all
 
 _BEGINNING = "the beginning of a call of AWS"
 _END = "the end of a call of AWS"
@@ -46,8 +45,6 @@ _CLIENT = SpanKind.CLIENT
 _ERROR = StatusCode.ERROR
 # What wrapt gives a wrapper.
 _GIVEN = 5
-# A span with room for more attributes than a hook sets keeps each of them until the last is set.
-_ROOM = 32
 # What an extension does not do itself; `CALLS` says whether it is stock's.
 _TRACING = _AwsSdkExtension.should_trace_service_call
 _ENDING = _AwsSdkExtension.should_end_span_on_exit
@@ -210,8 +207,8 @@ class AwsCall:
         try:
             if kind.before_service_call is _BEFORE:
                 return
-            is_kept = _is_own(span)
-            if self._is_described and (is_kept or _is_silent(span)):
+            is_kept = keeps_all(span)
+            if self._is_described and (is_kept or is_silent(span)):
                 found: dict[str, Any] = {}
                 if not is_kept or add_request(self.operation, self.params, found):
                     if found:
@@ -250,8 +247,8 @@ class AwsCall:
         span, kind = self._span, self._kind
         is_described = is_whole = False
         try:
-            is_kept = _is_own(span)
-            if type(result) is dict and (is_kept or _is_silent(span)):
+            is_kept = keeps_all(span)
+            if type(result) is dict and (is_kept or is_silent(span)):
                 found: dict[str, Any] = {}
                 is_described = not is_kept or add_metadata(result, found)
                 is_whole = kind.on_success is _SUCCESS or (not is_kept and self._is_described and kind is DYNAMODB)
@@ -341,16 +338,3 @@ def _report(place: str, error: Exception) -> None:
     faults.raise_interruption(error)
     if faults.ours(error):
         faults.report(place, error)
-
-
-def _is_own(span: Any) -> bool:
-    """Whether it records, and several attributes that are set in one go are those that are set one by one."""
-    if not isinstance(span, SpanState):
-        return False
-    own = span
-    return own._end_time is None and own.plan.max_attributes >= _ROOM and has_no_fields(own)
-
-
-def _is_silent(span: Any) -> bool:
-    """Whether it is known to record nothing."""
-    return isinstance(span, Dropped) or type(span) is NonRecordingSpan

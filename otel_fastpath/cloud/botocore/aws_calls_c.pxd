@@ -2,7 +2,6 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.spans.recorded_c cimport SpanState
 
 cdef dict _globals
 cdef Facts _facts
@@ -10,7 +9,6 @@ cdef tuple _FLAGS
 cdef tuple _KINDS
 cdef bint _sets_status
 cdef Py_ssize_t _GIVEN
-cdef Py_ssize_t _ROOM
 
 cpdef bint are_known() except -1
 
@@ -54,8 +52,3 @@ cdef class AwsCall:
 cpdef AwsCall begin(tuple given, dict named)
 
 cdef _report(str place, object error)
-
-@cython.locals(own=SpanState)
-cdef bint _is_own(object span) except -1
-
-cdef bint _is_silent(object span) except -1

@@ -23,13 +23,13 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.messaging.celery.stock_celery import HOOKED
 from otel_fastpath.messaging.celery.task_attributes import add_attributes
-from otel_fastpath.messaging.kept_attributes import keeps_all
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.context_functions import attach_known, known_context
 from otel_fastpath.trace.context.current_context import detach, restore
 from otel_fastpath.trace.propagation.composite import _read
 from otel_fastpath.trace.propagation.global_propagator import w3c_reader, w3c_writer
+from otel_fastpath.trace.spans.kept_attributes import keeps_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

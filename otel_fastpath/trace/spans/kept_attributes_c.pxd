@@ -9,7 +9,3 @@ cdef Py_ssize_t _ROOM
 cpdef bint keeps_all(object span) except -1
 
 cpdef bint is_silent(object span) except -1
-
-cpdef describe(object span, dict attributes, str place)
-
-cpdef finish(object span, dict attributes, str place)
