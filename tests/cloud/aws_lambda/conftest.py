@@ -28,12 +28,6 @@ CONTEXT = SimpleNamespace(
 
 
 @pytest.fixture
-def libraries():
-    """What is no wrapper of a library: the patches of instrumentations."""
-    return ("",)
-
-
-@pytest.fixture
 def ours(instrumented, no_faults):
     """The functions of stock are this package's; there must be no fault."""
     assert set(states(instrumented).values()) == {("applied", "")}

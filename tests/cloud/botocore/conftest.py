@@ -34,12 +34,6 @@ ITEM = {"Item": {"id": {"S": "1"}}, "ConsumedCapacity": {"TableName": "t", "Capa
 
 
 @pytest.fixture
-def libraries():
-    """What is no wrapper of a library: the patches of instrumentations."""
-    return ("",)
-
-
-@pytest.fixture
 def ours(instrumented, no_faults):
     """The hooks of stock run this package's; there must be no fault, and nothing is left instrumented."""
     assert state(instrumented) == ("applied", "")

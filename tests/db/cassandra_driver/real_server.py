@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -11,21 +9,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from examples.gevent_cassandra.simulacron import MissingError, free_ports, is_free
+from java_servers import MissingError, libraries
+
+from examples.gevent_cassandra.simulacron import free_ports, is_free
 
 VERSION = "5.0.4"
-CACHE = Path.home() / ".cache" / "otel-fastpath" / f"cassandra-{VERSION}"
 FETCHING = 540.0
 STARTING = 240.0
-PROJECT = f"""
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>otel-fastpath</groupId><artifactId>cassandra</artifactId><version>1</version>
-  <dependencies>
-    <dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId><version>{VERSION}</version></dependency>
-  </dependencies>
-</project>
-"""
 SETTINGS = """
 cluster_name: otel-fastpath
 num_tokens: 1
@@ -59,31 +49,6 @@ OPENED = (
 )
 
 
-def libraries():
-    """The folder with its jars, which Maven fills if it is not there yet.
-
-    Raises:
-        MissingError: There is no Java or no Maven, or Maven cannot bring them.
-    """
-    if CACHE.exists():
-        return CACHE
-    if shutil.which("java") is None or shutil.which("mvn") is None:
-        raise MissingError("no java or no mvn is installed: apt-get install default-jdk-headless maven")
-    folder = CACHE.with_name(f"{CACHE.name}-new-{os.getpid()}")
-    folder.mkdir(parents=True)
-    project = folder / "pom.xml"
-    project.write_text(PROJECT, encoding="utf-8")
-    command = ["mvn", "-q", "-B", "-f", project, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-    try:
-        subprocess.run([*command, "-DincludeScope=runtime"], check=True, capture_output=True, timeout=FETCHING)
-        folder.rename(CACHE)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise MissingError(f"Maven does not bring Cassandra: {getattr(error, 'stdout', '') or error}") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return CACHE
-
-
 class Cassandra:
     """A running server with one node.
 
@@ -95,7 +60,7 @@ class Cassandra:
     """
 
     def __init__(self, folder):
-        jars = libraries()
+        jars = libraries("cassandra", "org.apache.cassandra", "cassandra-all", VERSION, FETCHING)
         self.port = free_ports()
         settings = folder / "cassandra.yaml"
         made = SETTINGS.format(port=self.port, storage=self.port + 1, ssl=self.port + 2)

@@ -29,12 +29,6 @@ SIGNALS = (
 
 
 @pytest.fixture
-def libraries():
-    """What is no wrapper of a library: the patches of instrumentations."""
-    return ("",)
-
-
-@pytest.fixture
 def ours(instrumented, no_faults):
     """The hooks of stock run this package's; there must be no fault, and nothing is left connected."""
     assert state(instrumented) == ("applied", "")

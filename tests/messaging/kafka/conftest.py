@@ -26,12 +26,6 @@ Received = namedtuple("Received", "topic partition offset key value headers")  #
 
 
 @pytest.fixture
-def libraries():
-    """What is no wrapper of a library: the patches of instrumentations."""
-    return ("",)
-
-
-@pytest.fixture
 def ours(instrumented, no_faults):
     """The hooks of stock run this package's; there must be no fault."""
     assert set(states(instrumented).values()) == {("applied", "")}

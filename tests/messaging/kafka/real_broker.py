@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import subprocess
 import time
-from pathlib import Path
+
+from java_servers import MissingError, libraries
 
 VERSION = "4.1.0"
-CACHE = Path.home() / ".cache" / "otel-fastpath" / f"kafka-{VERSION}"
 FETCHING = 300.0
 STARTING = 60.0
 CLUSTER = "otelfastpathotelfastpa"
-PROJECT = f"""
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>otel-fastpath</groupId><artifactId>kafka</artifactId><version>1</version>
-  <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version></dependency>
-  </dependencies>
-</project>
-"""
 SETTINGS = """
 process.roles=broker,controller
 node.id=1
@@ -40,38 +29,6 @@ share.coordinator.state.topic.replication.factor=1
 group.initial.rebalance.delay.ms=0
 num.partitions=1
 """
-
-
-class MissingError(Exception):
-    """There is no broker; the message says why."""
-
-
-def libraries():
-    """The folder with its jars, which Maven fills if it is not there yet.
-
-    Raises:
-        MissingError: There is no Java or no Maven, or Maven cannot bring them.
-    """
-    if shutil.which("java") is None:
-        raise MissingError("no java is installed: apt-get install default-jdk-headless")
-    if CACHE.exists():
-        return CACHE
-    if shutil.which("mvn") is None:
-        raise MissingError("no mvn is installed: apt-get install maven")
-    folder = CACHE.with_name(f"{CACHE.name}-new-{os.getpid()}")
-    folder.mkdir(parents=True)
-    project = folder / "pom.xml"
-    project.write_text(PROJECT, encoding="utf-8")
-    command = ["mvn", "-q", "-B", "-f", project, "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
-    try:
-        subprocess.run([*command, "-DincludeScope=runtime"], check=True, capture_output=True, timeout=FETCHING)
-        if not CACHE.exists():
-            folder.rename(CACHE)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise MissingError(f"Maven does not bring Kafka: {getattr(error, 'stdout', '') or error}") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return CACHE
 
 
 def free_ports():
@@ -93,7 +50,7 @@ class Kafka:
     """
 
     def __init__(self, folder):
-        jars = libraries()
+        jars = libraries("kafka", "org.apache.kafka", "kafka_2.13", VERSION, FETCHING)
         port, controller = free_ports()
         self.address = f"127.0.0.1:{port}"
         settings = folder / "server.properties"
