@@ -19,34 +19,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Lock:
-    """A reentrant lock, released in a forked child unless the thread that forked holds it. Use it with `with`."""
+class Lock(type(threading.RLock())):  # type: ignore[misc]  # the class has no public name
+    """A reentrant lock, released in a forked child unless a thread of that child holds it. Use it with `with`.
 
-    __slots__ = ("__weakref__", "_held", "_process")
+    It has no `__enter__` of its own: a signal handler could raise when that has acquired the lock, before it returns.
+    """
+
+    # What other threads of a child have time for, in seconds, where they hold the lock.
+    _PATIENCE = 0.5
 
     def __init__(self) -> None:
-        self._held = threading.RLock()
-        # The process of the thread that held it last.
-        self._process = 0
+        super().__init__()
         _locks.add(self)
 
-    def __enter__(self) -> None:
-        self._held.acquire()
-        self._process = os.getpid()
-
-    def __exit__(self, *exception: object) -> None:
-        # Not an error where a thread of a child had acquired the lock, but not yet its number, when it was renewed.
-        try:  # noqa: SIM105  # a signal handler could raise in `suppress`, and leave it locked
-            self._held.release()
-        except RuntimeError:
-            pass
-
     def renew(self) -> None:
-        """Release the lock, unless this thread holds it, or another one that a child has started already."""
-        if self._held.acquire(blocking=False):
-            self._held.release()
-        elif self._process != os.getpid():
-            self._held = threading.RLock()
+        """Release the lock in a child if a thread of the parent held it."""
+        if self.acquire(timeout=self._PATIENCE):
+            self.release()
+        else:
+            self._at_fork_reinit()
 
 
 _locks: Final[weakref.WeakSet[Lock]] = weakref.WeakSet()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     _M = TypeVar("_M", bound=dict[str, object])
     _T = TypeVar("_T")
 
+# Whether `Facts.hold` costs less than a call of a short Python method.
+HOLDS_CHEAPLY = False
 # Creates an instance of a class without calling `__init__`.
 new_instance = object.__new__
 # Creates an instance of a subclass of `tuple` with these items, without calling that class's own `__new__`.

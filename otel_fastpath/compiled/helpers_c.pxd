@@ -1,6 +1,9 @@
 # The C forms of helpers.py.
 from cpython.object cimport PyObject
 
+cdef enum:
+    HOLDS_CHEAPLY = 1
+
 cdef extern from *:
     """
     #include <math.h>

@@ -15,13 +15,13 @@ from opentelemetry.trace import NonRecordingSpan, get_current_span
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import INVALID_SPAN
 
-from otel_fastpath.compiled.helpers import get_value, reset_value, set_item, set_value, with_value
+from otel_fastpath.compiled.helpers import HOLDS_CHEAPLY, get_value, reset_value, set_item, set_value, with_value
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.outcome import absorb_during
 from otel_fastpath.trace.context.current_context import attach, attach_as_stock, attach_context, current, restore
 from otel_fastpath.trace.spans.identity import Dropped
 from otel_fastpath.wrapping.failure import describe_error, put_failure
-from otel_fastpath.wrapping.starting import end_span, metered, start_if_kept
+from otel_fastpath.wrapping.starting import end_span, is_recording, metered, start_if_kept
 
 _BEGINNING = "the beginning of a wrapped call"
 _END = "the end of a wrapped call"
@@ -302,7 +302,10 @@ def _begin(call: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = Fal
                 call._started -= max(time_ns() - start_ns, 0) / 1e9
             call.series = series
         if span is not None:
-            call.recording = call._is_ours and span.is_recording()
+            if HOLDS_CHEAPLY:
+                call.recording = call._is_ours and is_recording(span)
+            else:
+                call.recording = call._is_ours and span.is_recording()
         if is_outer:
             call._token = _attach_outer(call, span)
         elif span is not None:
