@@ -76,6 +76,10 @@ cdef object _in_module(dict namespace, object module, object name):
     return getattr(module, name, ABSENT)
 
 
+cdef bint _has_value(object found, object value) except -1:
+    return found is value or _is_same(found, value)
+
+
 cdef class Instance:
     """The facts about one object.
 
@@ -148,14 +152,14 @@ cdef class Facts:
             if isinstance(owner, type):
                 with cython.critical_section(_watching):
                     is_watched = watch_class(owner) and is_watched
-                if not _is_same(getattr(owner, name, ABSENT), value):
+                if not _has_value(getattr(owner, name, ABSENT), value):
                     return self._miss(before, is_watched)
             elif isinstance(owner, ModuleType):
                 namespace = owner.__dict__
                 # CPython 3.13 marks the dict as watched without its lock: a change at the same time could undo that.
                 with cython.critical_section(_watching, namespace):
                     is_watched = watch_dict(namespace) and is_watched
-                if not _is_same(_in_module(namespace, owner, name), value):
+                if not _has_value(_in_module(namespace, owner, name), value):
                     return self._miss(before, is_watched)
         if is_watched:
             self.seen = before

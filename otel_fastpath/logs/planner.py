@@ -23,7 +23,7 @@ from opentelemetry.sdk._logs import _internal as sdk_internal
 from opentelemetry.sdk._logs._internal.export import BatchLogRecordProcessor
 from opentelemetry.sdk._shared_internal import BatchProcessor
 
-from otel_fastpath.compiled.facts import ABSENT, WatchedFact
+from otel_fastpath.compiled.facts import ABSENT, WatchedFact, is_true
 from otel_fastpath.logs.records.record_class import attribute_limits
 from otel_fastpath.patching import stock
 from otel_fastpath.patching.sights import Sights
@@ -92,7 +92,7 @@ def _own(kind: Any, name: str) -> _Fact:
     """
     if not stock.is_unreplaced(kind, name):
         raise _NotOurs
-    return stock.unreplaced(kind, name)
+    return kind, name, getattr(kind, name)
 
 
 def _inherited(kind: Any, base: Any, names: Sequence[str]) -> list[_Fact]:
@@ -129,6 +129,7 @@ class LoggerPlanner:
         self._core = core
         self._loggers, self._handlers, self._shared = map(core.store, (_PLAN, _PLAN, _SHARED))
         self._sights = Sights()
+        self._emitting: Any = None
 
     def plan_logger(self, logger: Any) -> Any:
         """The `LogPlan` of a logger, which keeps it from its second record on: many have no more than one."""
@@ -171,13 +172,7 @@ class LoggerPlanner:
         Returns:
             The facts, its batch processor's `Batch` or None, and whether its processors are others, which are called.
         """
-        facts = [
-            *(_own(owner, name) for owner, name in _EMITTING if hasattr(owner, name)),
-            (api_internal, "get_current", vars(api_internal)["get_current"]),
-            *(() if _exceptions is None else _stacks(_exceptions)),
-            *map(WatchedFact, (_own(_exceptions, name) for name in _DESCRIBING if hasattr(_exceptions, name))),
-            *READ_OF_CONTEXTS,
-        ]
+        facts = [*self._of_each_provider()]
         if type(root) is not sdk_internal.SynchronousMultiLogRecordProcessor:
             return self._core.facts(facts), None, True
         processors: Any = root._log_record_processors
@@ -187,6 +182,24 @@ class LoggerPlanner:
         except _NotOurs:
             return self._core.facts(facts), None, True
         return self._core.facts([*facts, *queueing]), batch, False
+
+    def _of_each_provider(self) -> tuple[_Fact, ...]:
+        """What all plans rest on, looked up again when it has changed.
+
+        Raises:
+            _NotOurs: Other code has replaced a part of it.
+        """
+        if self._emitting is None or not is_true(self._emitting):
+            self._emitting = self._core.facts(
+                [
+                    *(_own(owner, name) for owner, name in _EMITTING if hasattr(owner, name)),
+                    (api_internal, "get_current", vars(api_internal)["get_current"]),
+                    *(() if _exceptions is None else _stacks(_exceptions)),
+                    *map(WatchedFact, (_own(_exceptions, name) for name in _DESCRIBING if hasattr(_exceptions, name))),
+                    *READ_OF_CONTEXTS,
+                ]
+            )
+        return self._emitting.items  # type: ignore[no-any-return]  # of either core
 
     def _of_queue(self, root: Any, processors: Any) -> tuple[Any, list[_Fact]]:
         """The `Batch` of the only processor, or None if there is none, and what queueing in it rests on.

@@ -5,7 +5,7 @@ These are the decisions of stock's samplers, also of those whose class inherits 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opentelemetry.sdk.trace.sampling import (
     Decision,
@@ -42,39 +42,51 @@ _RULES: Final[dict[Decision, int]] = {
 }
 
 
-def plan_sampling(plan: Any, sampler: Any) -> list[Fact]:
-    """Set the rules of a plan; return what they rest on."""
-    plan.bounds = plan.delegates = ()
+class SamplerRules(NamedTuple):
+    """What is known of a sampler's decisions: some fields of `Plan`, as `_rule` and `_delegated` make them."""
+
+    bounds: tuple[int, ...]
+    delegates: tuple[Any, ...]
+    root: int
+    remote_sampled: int
+    remote_not_sampled: int
+    local_sampled: int
+    local_not_sampled: int
+
+
+def rules_of(sampler: Any) -> tuple[SamplerRules, list[Fact]]:
+    """What is known of a sampler's decisions, and what that rests on."""
+    bounds: list[int] = []
+    delegates: list[Any] = []
     facts: list[Fact] = []
     if _is_exactly(sampler, ParentBasedTraceIdRatio, facts) or _decides_like(sampler, ParentBased, facts):
-        rules = [_delegated(plan, getattr(sampler, name), facts) for name in _DELEGATES]
+        rules = [_delegated(getattr(sampler, name), bounds, delegates, facts) for name in _DELEGATES]
     else:
-        rules = [_rule(plan, sampler, facts)] * len(_DELEGATES)
-    plan.root, plan.remote_sampled, plan.remote_not_sampled, plan.local_sampled, plan.local_not_sampled = rules
-    return facts
+        rules = [_rule(sampler, bounds, facts)] * len(_DELEGATES)
+    return SamplerRules(tuple(bounds), tuple(delegates), *rules), facts
 
 
-def _rule(plan: Any, sampler: Any, facts: list[Fact]) -> int:
-    """The sampler as a number of `sampling`; the bound of a ratio is added to the plan."""
+def _rule(sampler: Any, bounds: list[int], facts: list[Fact]) -> int:
+    """The sampler as a number of `sampling`; the bound of a ratio is added to the others."""
     rule = sampling.ASK
     if _decides_like(sampler, StaticSampler, facts):
         rule = _RULES[sampler._decision]
     elif _decides_like(sampler, TraceIdRatioBased, facts):
         # The bound is compared with 64 bits of the trace id.
         if 0 < sampler._bound < 1 << 64:
-            plan.bounds += (sampler._bound,)
-            return sampling.RATIO + len(plan.bounds) - 1
+            bounds.append(sampler._bound)
+            return sampling.RATIO + len(bounds) - 1
         rule = sampling.SAMPLE if sampler._bound > 0 else sampling.DROP
     return rule
 
 
-def _delegated(plan: Any, sampler: Any, facts: list[Fact]) -> int:
-    """The same for a sampler that `ParentBased` asks; one that must be asked is added to the plan."""
-    rule = _rule(plan, sampler, facts)
+def _delegated(sampler: Any, bounds: list[int], delegates: list[Any], facts: list[Fact]) -> int:
+    """The same for a sampler that `ParentBased` asks; one that must be asked is added to the delegates."""
+    rule = _rule(sampler, bounds, facts)
     if rule != sampling.ASK:
         return rule
-    plan.delegates += (sampler,)
-    return -len(plan.delegates)
+    delegates.append(sampler)
+    return -len(delegates)
 
 
 def _is_exactly(sampler: Any, kind: type, facts: list[Fact]) -> bool:

@@ -22,12 +22,13 @@ from otel_fastpath.patching import faults, stock
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.trace.planning.processor_routes import Route, Router, SpanCore, is_stock
 from otel_fastpath.trace.planning.read_values import READ_AT_START
-from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, plan_sampling
+from otel_fastpath.trace.planning.samplers import FIELDS, SHOULD_SAMPLE, rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from otel_fastpath.settings import Config
+    from otel_fastpath.trace.planning.processor_routes import Fact
 
 # The name of 0.2.0, from where this module stood: it is what users select by.
 _logger = logging.getLogger("otel_fastpath.trace.planning.planner")
@@ -37,6 +38,8 @@ _PLAIN: Final = frozenset({str, int, float, bool})
 PLAN: Final = "_otel_fastpath_plan"
 # Where a processor keeps the plan that those of other tracers are copied from.
 _MODEL: Final = "_otel_fastpath_model"
+# Where a sampler keeps its rules.
+_SAMPLING: Final = "_otel_fastpath_sampling"
 # How many tracers keep their plans. A span of another gets a copy of its provider's.
 _MOST: Final = 1024
 _GENERATES: Final = ("generate_span_id", "generate_trace_id", "is_trace_id_random")
@@ -57,23 +60,18 @@ def _cleaner() -> Any:
 _CLEAN = _cleaner()
 
 
-def _facts_of(plan: Any) -> list[tuple[object, str, object]]:
-    """What a copy of the plan rests on, besides its route and the parts that `TracerPlanner._holds` compares.
+def _facts_of(part: Any, names: Sequence[str]) -> list[Fact]:
+    """That a sampler or generator is as it is now, with these methods.
 
     Raises:
-        TypeError: A sampler or generator has no `__dict__`.
+        TypeError: It has no `__dict__`.
     """
-    facts: list[tuple[object, str, object]] = [(plan.tracer_class, "__setattr__", plan.tracer_class.__setattr__)]
-    for part, names in ((plan.sampler, SHOULD_SAMPLE), (plan.generator, _GENERATES)):
-        parts = [
-            part,
-            *(each for name, each in vars(part).items() if name in FIELDS and hasattr(each, "__dict__")),
-        ]
-        for each in parts:
-            known = [name for name in names if hasattr(type(each), name)]
-            facts += [(type(each), name, getattr(type(each), name)) for name in known]
-            facts += [(each, name, ABSENT) for name in known]
-            facts += [(each, name, value) for name, value in vars(each).items() if name in FIELDS]
+    facts: list[Fact] = []
+    for each in (part, *(each for name, each in vars(part).items() if name in FIELDS and hasattr(each, "__dict__"))):
+        known = [name for name in names if hasattr(type(each), name)]
+        facts += [(type(each), name, getattr(type(each), name)) for name in known]
+        facts += [(each, name, ABSENT) for name in known]
+        facts += [(each, name, value) for name, value in vars(each).items() if name in FIELDS]
     return facts
 
 
@@ -96,6 +94,7 @@ class TracerPlanner:
         self._is_watched = is_watched
         self._plans = core.store(PLAN, _MOST)
         self._models = core.store(_MODEL)
+        self._samplings = core.store(_SAMPLING)
         self._router = Router(core)
 
     def make_plan(self, tracer: Any) -> Any:
@@ -153,7 +152,7 @@ class TracerPlanner:
 
     def forget(self) -> None:
         """Remove the plans from all tracers."""
-        for store in (self._plans, self._models, self._router.routes):
+        for store in (self._plans, self._models, self._samplings, self._router.routes):
             store.forget()
 
     def plan_own(self, tracer: Any) -> Any:
@@ -161,9 +160,7 @@ class TracerPlanner:
         if self.why_refused(tracer):
             return None
         plan = self._plan(tracer)
-        with suppress(TypeError):
-            facts = self._core.facts([*plan.starting.items, *plan.ending.items, *_facts_of(plan)])
-            self._models.keep_values(tracer.span_processor, plan, facts)
+        self._models.keep_values(tracer.span_processor, plan, None)
         return plan
 
     def _like_others(self, tracer: Any) -> Any:
@@ -176,12 +173,30 @@ class TracerPlanner:
             return None
         if getattr(start, "__func__", None) is not kind.start_span:
             return None
+        if model.values[1] is None and not self._try_find_facts(model):
+            return None
         plan = self._core.copy_for(*model.values, tracer)
         if plan is not None:
             self._make_own(plan, tracer)
             if plan.served is not None:
                 self._make_own(plan.served, tracer)
         return plan
+
+    def _try_find_facts(self, model: Any) -> bool:
+        """Set what a copy of the model rests on; False if there can be none. Many providers have one tracer only."""
+        plan = model.values[0]
+        rules = self._sampling_of(plan.sampler)[0]
+        if any(getattr(plan, name) != value for name, value in rules._asdict().items()) or not is_true(plan.starting):
+            return False
+        # Besides the route and the parts that `_holds` compares.
+        facts = [*plan.starting.items, *plan.ending.items]
+        facts.append((plan.tracer_class, "__setattr__", plan.tracer_class.__setattr__))
+        try:
+            facts += [*_facts_of(plan.sampler, SHOULD_SAMPLE), *_facts_of(plan.generator, _GENERATES)]
+        except TypeError:
+            return False
+        model.values = plan, self._core.facts(facts)
+        return True
 
     def _plan(self, tracer: Any) -> Any:
         plan = self._basic(tracer)
@@ -194,15 +209,30 @@ class TracerPlanner:
 
     def _take(self, plan: Any, route: Route) -> None:
         """Set the way through the processors, and the sampler's rules, which `starting` rests on, too."""
-        for name, value in route._asdict().items():
+        rules, sampled, plan.sampling, *_ = self._sampling_of(plan.sampler)
+        for name, value in (*route._asdict().items(), *rules._asdict().items()):
             setattr(plan, name, value)
         if self.leaves_start:
             plan.on_start = ()
         plan.held_ending, plan.is_stale = is_true(route.ending), False
-        facts = plan_sampling(plan, plan.sampler)
-        plan.sampling = self._core.facts([*facts, *READ_AT_START])
-        facts += stock.watched(RandomIdGenerator, *_GENERATES) if plan.random_ids else ()
-        plan.starting = self._core.facts([*plan.starting.items, *facts])
+        generated = stock.watched(RandomIdGenerator, *_GENERATES) if plan.random_ids else ()
+        plan.starting = self._core.facts([*plan.starting.items, *sampled, *generated])
+
+    def _sampling_of(self, sampler: Any) -> Any:
+        """The sampler's rules, what they rest on, that with the values read, and the sampler as it was.
+
+        Many providers have the same one, which keeps them.
+        """
+        kept = self._samplings.kept(sampler)
+        if kept is not None and is_true(kept.values[-1]):
+            return kept.values
+        rules, facts = rules_of(sampler)
+        values = rules, facts, self._core.facts([*facts, *READ_AT_START])
+        with suppress(TypeError):
+            self._samplings.keep_values(
+                sampler, *values, self._core.facts([*facts, *_facts_of(sampler, SHOULD_SAMPLE)])
+            )
+        return values
 
     def _basic(self, tracer: Any) -> Any:
         """A plan for the tracer, without its processors."""
