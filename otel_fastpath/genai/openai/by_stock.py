@@ -8,14 +8,12 @@ import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from otel_fastpath.compiled.facts import WatchedFact
 from otel_fastpath.genai.openai import endpoints
 from otel_fastpath.patching.stock import Reached
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from otel_fastpath.patching.sources.guard import SkipError
 
 _PACKAGE: Final = "opentelemetry.instrumentation.genai.openai"
 # What makes the wrapper of each method of stock's: for asynchronous clients, "async_" precedes the name.
@@ -42,40 +40,18 @@ _INVOCATIONS: Final = (
 )
 
 
-class CalledInvocations(Reached):
-    """What functions of stock's call, and the methods of the objects that stand for a call.
-
-    Args:
-        first: The functions.
-        methods: The methods, which are some hundred with what they call. They are looked at where that is free.
-    """
-
-    def __init__(self, first: Sequence[str], methods: Sequence[str]) -> None:
-        super().__init__([*first, *methods])
-
-    def look(self) -> tuple[list[Any], SkipError | None]:
-        """Every function as it is now, and why they may not be replaced."""
-        found, error = super().look()
-        return [WatchedFact(each) if _is_of_util(each[0]) else each for each in found], error
-
-
-def _is_of_util(owner: Any) -> bool:
-    module = owner.__module__ if isinstance(owner, type) else owner.__name__
-    return str(module).startswith(f"{_UTIL}.")
-
-
 class ByStock:
     """Stock's wrappers of the client's methods, called with what a request has; ours stands for its `functions`."""
 
     def __init__(self, keywords: Mapping[str, Any], providers: Mapping[str, Any]) -> None:
         self._given = {**providers, "completion_hook": keywords.get("completion_hook")}
-        self.functions = CalledInvocations(
+        self.functions = Reached(
             [
                 f"{_PACKAGE}.{module}:{prefix}{name}"
                 for module, name in (_CHAT, _EMBEDDINGS, _RESPONSES, _RETRIEVE)
                 for prefix in ("", "async_")
-            ],
-            _INVOCATIONS,
+            ]
+            + list(_INVOCATIONS)
         )
         self._wrappers: dict[tuple[str, str], Any] = {}
 
