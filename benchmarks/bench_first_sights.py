@@ -19,10 +19,14 @@ from opentelemetry import _logs as api_logs
 from opentelemetry import metrics, trace
 from opentelemetry.instrumentation.logging.handler import LoggingHandler
 from opentelemetry.sdk import _logs
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.metrics.view import View
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 THREE = {"http.request.method": "GET", "http.route": "/items/{item_id}", "http.response.status_code": 200}
 # Ten times what `metrics.planner`, `logs.handling` and `trace.planning.tracer_planner` keep at most.
@@ -178,6 +182,26 @@ def traced(given: Given) -> None:
 def traced_in_turn(given: Given) -> None:
     """A span of one of more tracers in turn than are kept."""
     start_and_end(*next(given.tracers_in_turn))
+
+
+def traced_by_a_provider(given: Given) -> None:  # noqa: ARG001  # as all of them
+    """A tracer provider, and its first span, as each test of an application has one."""
+    provider = TracerProvider(resource=Resource.get_empty(), shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(InMemorySpanExporter()))
+    start_and_end(provider.get_tracer("bench"))
+
+
+def counted_by_a_provider(given: Given) -> None:  # noqa: ARG001
+    """A meter provider, and its first amount."""
+    provider = MeterProvider([InMemoryMetricReader()], Resource.get_empty(), shutdown_on_exit=False)
+    provider.get_meter("bench").create_counter("requests").add(1, THREE)
+
+
+def logged_by_a_provider(given: Given) -> None:  # noqa: ARG001
+    """A logger provider, and its first record."""
+    provider = _logs.LoggerProvider(Resource.get_empty(), shutdown_on_exit=False)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(InMemoryLogRecordExporter()))
+    LoggingHandler(logger_provider=provider).handle(record("bench"))
 
 
 def tracer_again(given: Given) -> None:
