@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from disabled_instrumentations import all_but
 from opentelemetry.sdk import trace
 
 
@@ -30,6 +31,8 @@ def changed(tmp_path):
 @pytest.fixture
 def run(tmp_path):
     """`run("status", NAME="value")`: the command with these arguments and variables in a process."""
+    # `status` would import all libraries; `prove` does so itself.
+    lean = all_but("fastpath")
 
     def run(*arguments, **variables):
         environ = {
@@ -41,7 +44,7 @@ def run(tmp_path):
             capture_output=True,
             text=True,
             check=False,
-            env={**environ, "PYTHONPATH": path, **variables},
+            env={**environ, "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": lean, "PYTHONPATH": path, **variables},
             cwd=tmp_path,
         )
 
