@@ -15,9 +15,15 @@ from opentelemetry.sdk import trace
 
 @pytest.fixture
 def changed(tmp_path):
-    """`changed(old, new)` changes the source of the SDK's traces for the processes that `run` starts."""
+    """`changed(old, new)` changes the source of the SDK's traces for the processes that `run` starts.
+
+    They have few libraries, as to import all takes most of the time.
+    """
     folder = tmp_path / "changed/opentelemetry/sdk/trace"
     shutil.copytree(Path(trace.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+
+    for name in ("aiohttp", "botocore", "celery", "django", "fastapi", "flask", "grpc", "openai", "sqlalchemy"):
+        (tmp_path / "changed" / f"{name}.py").write_text("raise ImportError", encoding="utf-8")
 
     def change(old, new):
         file = folder / "__init__.py"
