@@ -53,6 +53,7 @@ fn=callee
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_only_what_other_code_adds_is_counted(project):
     """More of the same code adds almost nothing, however long it takes; of what is done at times, its loops count."""

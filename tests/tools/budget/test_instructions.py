@@ -48,6 +48,7 @@ def count(project, **environment):
     return value
 
 
+@pytest.mark.slow
 def test_the_count_does_not_depend_on_its_surroundings(project, tmp_path_factory):
     """A long environment, a long path, another hash seed: within what the gate lets pass."""
     limits = 'instructions = "<= 99_999"'

@@ -116,6 +116,7 @@ def test_the_answer_comes_in_time(tried, tmp_path):
     assert (report["interval"] is None) == (len(report["ways"]["bare"]) < 5)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_service_that_differs_is_an_error(tried, tmp_path):
     """The first difference is shown, and the command that shows all of them."""
