@@ -165,6 +165,9 @@ class Installation:
 
     def uninstall(self, reason: str = "uninstrumented") -> None:
         """Restore the very same original, or make the replacement inert if other code has wrapped it."""
+        # Most patches of a process are off: those of what it does not import.
+        if self._off == reason == self.reason and self._swap is None:
+            return
         with self._note:
             self._off = reason
         imports.unwatch(self._modules, self._module_executed)

@@ -1,20 +1,26 @@
-"""Prints the telemetry of a program, with stock or this package, while a function of stock has another first line.
+"""Prints the telemetry of programs, with stock or this package, while a function of stock has another first line.
 
-    python telemetry_program.py CORE PLACE LINE
+    python telemetry_program.py LOADED
 
-CORE is "stock", "c" or "py". What is printed has no ids and times, and the state of each patch.
+Each line of standard input is a JSON list: the core, "stock", "c" or "py", the place and the new line. For each one
+there is a forked process, so that only what may be loaded before is imported once: LOADED is "fastpath", or "stock" for
+what stock's SDK imports, or "nothing". What is printed, in a line for each, has no ids and times, but the state of each
+patch and what was written to stderr.
 """
 # ruff: noqa: T201  # a program that prints
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import logging
+import os
 import random
 import shutil
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -22,9 +28,45 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from changed_steps import ChangedModule
 
 
-def main():
+def main(loaded):
     """See above."""
-    core, place, line = sys.argv[1:]
+    load(loaded)
+    for line in sys.stdin:
+        with tempfile.TemporaryFile("w+") as stderr:
+            child = os.fork()
+            if not child:
+                os.dup2(stderr.fileno(), 2)
+                run_and_exit(*json.loads(line))
+            os.waitpid(child, 0)
+            stderr.seek(0)
+            print(json.dumps(stderr.read()), flush=True)
+
+
+def load(loaded):
+    """Import what no test changes; nothing of the SDK."""
+    if loaded == "fastpath":
+        from otel_fastpath import FastpathInstrumentor  # not for stock
+
+        FastpathInstrumentor().status()
+    if loaded != "nothing":
+        for name in ("google.protobuf.descriptor_pool", "opentelemetry.instrumentation.instrumentor", "psutil"):
+            with contextlib.suppress(ImportError):  # not every release needs it
+                importlib.import_module(name)
+    assert not [name for name in sys.modules if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
+
+
+def run_and_exit(core, place, line):
+    """Print what a program's telemetry is, and leave this process."""
+    try:
+        print(json.dumps(found(core, place, line)), flush=True)
+    except BaseException:
+        traceback.print_exc()
+        print("null", flush=True)
+    os._exit(0)
+
+
+def found(core, place, line):
+    """The telemetry and the status."""
     folder = tempfile.mkdtemp()
     if place:
         sys.meta_path.insert(0, ChangedModule(place, Path(folder), line))
@@ -34,14 +76,14 @@ def main():
 
         instrumentor = FastpathInstrumentor()
         instrumentor.instrument(core=core, telemetry="full")
-    found = {"spans": spans(), "metrics": metrics(), "logs": logs(), "requests": requests()}
+    telemetry = {"spans": spans(), "metrics": metrics(), "logs": logs(), "requests": requests()}
     if core != "stock":
         status = {row.name: (row.state.value, row.reason) for row in instrumentor.status()}
         instrumentor.uninstrument()
-        found["undone"] = spans()
+        telemetry["undone"] = spans()
     shutil.rmtree(folder)
     # The file of the changed module is in stack traces.
-    print(json.dumps({"telemetry": found, "status": status}).replace(folder, ""))
+    return json.loads(json.dumps({"telemetry": telemetry, "status": status}).replace(folder, ""))
 
 
 def spans():
@@ -216,4 +258,4 @@ def logs():
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

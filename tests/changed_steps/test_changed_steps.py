@@ -1,11 +1,10 @@
 """A changed step costs that step: the telemetry is that of the changed stock, and the patches stay applied.
 
-Each test changes what one function of stock does, in a process of its own, as a new release might.
+Each test changes what one function of stock does, in processes of their own, as a new release might.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import subprocess
 import sys
@@ -82,17 +81,30 @@ CHANGED = {
 }
 
 
-def ran(core, place="", line=""):
-    """What the program printed."""
-    command = [sys.executable, str(PROGRAM), core, place, line]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert "failed in" not in run.stderr, run.stderr
-    return json.loads(run.stdout)
+@pytest.fixture(scope="module")
+def ran():
+    """Call it to have what a program prints; the processes that fork the programs are ended with the module."""
+    started = {}
+
+    def run(core, place="", line=""):
+        loaded = "nothing" if place.startswith("opentelemetry.context") else "stock" if core == "stock" else "fastpath"
+        if loaded not in started:
+            command = [sys.executable, str(PROGRAM), loaded]
+            started[loaded] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = started[loaded]
+        print(json.dumps([core, place, line]), file=process.stdin, flush=True)
+        found, stderr = (json.loads(process.stdout.readline()) for _ in range(2))
+        assert found is not None, stderr
+        assert "failed in" not in stderr, stderr
+        return found
+
+    yield run
+    for process in started.values():
+        process.communicate()
 
 
-@functools.cache
-def unchanged():
+@pytest.fixture(scope="module")
+def unchanged(ran):
     """The telemetry of stock."""
     return ran("stock")["telemetry"]
 
@@ -109,12 +121,12 @@ def cases():
 
 
 @pytest.mark.parametrize(("core", "place", "line", "applied"), list(cases()))
-def test_a_changed_step_costs_that_step(core, place, line, applied):
+def test_a_changed_step_costs_that_step(ran, unchanged, core, place, line, applied):
     """The telemetry is that of the changed stock, also after `uninstrument()`, and these patches are applied."""
     expected = ran("stock", place, line)["telemetry"]
     found = ran(core, place, line)
 
-    assert expected != unchanged() or "_is_enabled" in place
+    assert expected != unchanged or "_is_enabled" in place
     assert found["telemetry"].pop("undone") == expected["spans"]
     assert found["telemetry"] == expected
     states = {name: found["status"][name] for name in applied}
@@ -122,11 +134,11 @@ def test_a_changed_step_costs_that_step(core, place, line, applied):
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_nothing_is_changed(core):
+def test_nothing_is_changed(ran, unchanged, core):
     """The program's telemetry is stock's, and all patches of the signals are applied, without a remark."""
     found = ran(core)
 
-    assert found["telemetry"].pop("undone") == unchanged()["spans"]
-    assert found["telemetry"] == unchanged()
+    assert found["telemetry"].pop("undone") == unchanged["spans"]
+    assert found["telemetry"] == unchanged
     names = {name for _, applied in CHANGED.values() for name in applied}
     assert {name: found["status"][name] for name in names} == {name: ["applied", ""] for name in names}

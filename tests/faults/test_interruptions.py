@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 INTERRUPT = Path(__file__).with_name("interrupt.py")
-# Of the lines, so many parts: another one each day.
-PARTS = 60
+# Of the lines, so many parts: another one each day, so that each line has its turn twice a year.
+PARTS = 180
 pytestmark = [
     pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in 3.12"),
     pytest.mark.timeout(600),

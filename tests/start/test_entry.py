@@ -7,6 +7,7 @@ import sys
 from importlib import metadata
 
 import pytest
+from disabled_instrumentations import all_but
 from opentelemetry.instrumentation.distro import BaseDistro
 
 from otel_fastpath.settings import ENTRY_POINT, from_env
@@ -32,8 +33,10 @@ def test_they_are_declared(group, function):
 @pytest.mark.parametrize(
     ("way", "value"),
     [
-        ("lazy", "fastpath"),
+        # The others are named, too, as to import all of them takes seconds.
+        pytest.param("lazy", all_but(), id="lazy-all"),
         ("run", "*"),
+        pytest.param("lazy", "fastpath", marks=pytest.mark.slow),
         pytest.param("lazy", "*", marks=pytest.mark.slow),
         pytest.param("lazy", "asyncpg, fastpath", marks=pytest.mark.slow),
         pytest.param("run", "fastpath", marks=pytest.mark.slow),

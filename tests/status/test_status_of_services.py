@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from disabled_instrumentations import all_but
 
 from examples.demo.processes import free_port
 from otel_fastpath.tools.common.program import stop
@@ -170,6 +171,7 @@ def test_the_status_is_that_of_the_running_process(tmp_path, name):
 def test_a_reader_that_stops_early_gets_no_traceback(environ):
     """As `head` does: the exit status is that of a broken pipe."""
     environ.delenv("COLUMNS", raising=False)
+    environ.setenv("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", all_but("fastpath"))
     command = [sys.executable, "-m", "otel_fastpath", "status", "--all"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.close()
@@ -190,6 +192,7 @@ def test_a_reader_that_stops_early_gets_no_traceback(environ):
 def test_output_that_cannot_be_written_is_one_error(environ, command, unbuffered):
     """Each command says it in one line, without a traceback."""
     environ.setenv("PYTHONUNBUFFERED", unbuffered)
+    environ.setenv("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", all_but("fastpath"))
     with Path("/dev/full").open("w") as full:
         process = subprocess.run(
             [sys.executable, "-m", "otel_fastpath", *command.split()],

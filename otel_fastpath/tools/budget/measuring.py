@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,13 +122,15 @@ def count(
                     libraries[kind] = str(native.build(kind, folder))
             except native.MissingToolError as missing:
                 counted.set_reason(scenarios, kind, str(missing))
+        # Elsewhere it makes no difference whether modules are compiled, which takes most of a process's time.
+        has_own = sys.dont_write_bytecode or any(metric in OF_BUILD for _, metrics in wanted for metric in metrics)
         job = processes.Job(
             "count",
             (),
             paths(declaration, compared=compared),
             base or (),
             libraries=libraries,
-            bytecode=str(folder / "bytecode"),
+            bytecode=str(folder / "bytecode") if has_own else "",
         )
         one = _One(declaration, counted, job, run)
         # Use one process for each metric, so that counting one metric cannot change the count of another.

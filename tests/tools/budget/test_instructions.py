@@ -48,6 +48,7 @@ def count(project, **environment):
     return value
 
 
+@pytest.mark.slow
 def test_the_count_does_not_depend_on_its_surroundings(project, tmp_path_factory):
     """A long environment, a long path, another hash seed: within what the gate lets pass."""
     limits = 'instructions = "<= 99_999"'
@@ -57,11 +58,7 @@ def test_the_count_does_not_depend_on_its_surroundings(project, tmp_path_factory
     elsewhere.write("hooks.py", HASHING)
     elsewhere.declare(limits)
 
-    found = [
-        count(project),
-        count(project, PYTHONHASHSEED="42", SOMETHING="x" * 5000),
-        count(elsewhere, PYTHONHASHSEED="7"),
-    ]
+    found = [count(project), count(elsewhere, PYTHONHASHSEED="42", SOMETHING="x" * 5000)]
 
     # Single counts: the surroundings move the heap. The gate takes the median of five where one is above its limit.
     assert max(found) / min(found) < 1.02, found

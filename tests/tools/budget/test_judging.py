@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import pytest
 
@@ -93,3 +94,19 @@ def test_instructions_above_their_limit_are_counted_again(declared, monkeypatch,
     assert (result.verdict, result.value) == (expected, value)
     assert not left
     assert len(set(seeds)) == 6
+
+
+@pytest.mark.parametrize(("metrics", "has_own"), [({"bytecodes", "calls"}, False), ({"calls", METRIC}, True)])
+def test_what_depends_on_memory_has_bytecode_of_its_own(declared, monkeypatch, metrics, has_own):
+    """There, it would matter whether modules are compiled; elsewhere, to compile them takes most of the time."""
+    folders = []
+
+    def run(job, _profiles):
+        folders.append(job.bytecode)
+        return {"hook": {}}
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(native, "build", lambda kind, folder: folder / kind)
+    checks.check(declared[0], checks.Options(metrics=frozenset(metrics), run=run))
+
+    assert {bool(folder) for folder in folders} == {has_own}

@@ -74,10 +74,13 @@ def exceeded(results):
 @pytest.mark.parametrize(
     ("metrics", "only"),
     [
-        pytest.param("bytecodes", [f"{each}[[]py]" for each in ONE_OF_EACH[::2]], id="bytecodes, pure"),
+        pytest.param(
+            "bytecodes",
+            [*(f"{each}[[]py]" for each in ONE_OF_EACH[::2]), *(f"{each}[[]c]" for each in FIRST_SIGHTS)],
+            id="bytecodes, pure, and first sights",
+        ),
         pytest.param("bytecodes", [PURE], marks=SLOW, id="bytecodes, all of the pure core"),
         pytest.param("allocations", [f"{each}[[]c]" for each in ONE_OF_EACH[1::2]], id="allocations, compiled"),
-        pytest.param("bytecodes", [f"{each}[[]c]" for each in FIRST_SIGHTS], id="bytecodes, first sights"),
         pytest.param("instructions", ["* seen*"], marks=SLOW, id="instructions, seen for the first time or in turn"),
         pytest.param("instructions", ["*included routers*"], marks=SLOW, id="instructions, included routers"),
         pytest.param("allocations", [OTHERS], marks=SLOW, id="allocations, all of the compiled core"),

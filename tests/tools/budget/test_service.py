@@ -112,6 +112,7 @@ def test_a_service_is_measured_in_three_ways(bench, tmp_path):
     assert ways["stock"][0]["microseconds"] > 1.2 * ways["bare"][0]["microseconds"]
 
 
+@pytest.mark.slow
 def test_a_service_that_sets_itself_up_is_measured_as_it_is(bench, tmp_path):
     """Over gRPC, without another instrumentation; otel-fastpath is added, and what the service tries is named."""
     pytest.importorskip("grpc")

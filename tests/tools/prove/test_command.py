@@ -76,6 +76,7 @@ def test_one_of_two_changes_makes_a_difference(changed, run):
     assert found == {"tracer.start_span": False, "span.set_status": True}
 
 
+@pytest.mark.slow
 @pytest.mark.source
 def test_nothing_to_prove(run):
     """Every source of the locked releases is known."""

@@ -79,9 +79,9 @@ def run(*arguments, cwd=None, **variables):
 @pytest.mark.timeout(300)
 def test_a_service_is_tried(tried, tmp_path):
     """Its page is found; what telemetry costs, what it would cost, what arrives, and what to do next are said."""
-    done = tried(APP, "--seconds", "25")
+    done = tried(APP, "--seconds", "1")
 
-    # In two rounds, a busy machine may hide what otel-fastpath costs.
+    # In two rounds, which are the fewest, a busy machine may hide what otel-fastpath costs.
     assert done.returncode in {0, 3}, done.stderr + done.stdout
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert report["url"].endswith("/orders")
@@ -116,10 +116,11 @@ def test_the_answer_comes_in_time(tried, tmp_path):
     assert (report["interval"] is None) == (len(report["ways"]["bare"]) < 5)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_service_that_differs_is_an_error(tried, tmp_path):
     """The first difference is shown, and the command that shows all of them."""
-    done = tried(OWN.replace("{IS}", IS_FASTPATH), "--seconds", "20")
+    done = tried(OWN.replace("{IS}", IS_FASTPATH), "--seconds", "1")
 
     assert done.returncode == 1, done.stderr + done.stdout
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
