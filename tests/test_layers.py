@@ -302,7 +302,8 @@ def test_third_parties_are_those_allowed():
             allowed = allowed | {"requests"}
         if each.importer.startswith(f"{NAME}.tools.prove.libraries."):
             # A program is imported if its library can be.
-            allowed = allowed | APPLICATIONS | SERVERS_AND_CLIENTS | {"aiobotocore", "structlog", "urllib3"}
+            allowed = allowed | APPLICATIONS | SERVERS_AND_CLIENTS | {"aiobotocore", "aiokafka", "kafka"}
+            allowed = allowed | {"structlog", "urllib3"}
         if top not in allowed:
             wrong.append(each)
 

@@ -193,6 +193,10 @@ def serve_instead(place: str, error: BaseException, malformed: bool = False) -> 
     """
     if malformed:
         faults.blame_others(error)
-    faults.absorb_any(place, error)
-    # What is not ours, such as a sampler, would raise again in stock's code.
-    return LEFT_TO_STOCK if malformed or faults.ours(error) else WITHOUT
+    try:
+        faults.absorb_any(place, error)
+        # What is not ours, such as a sampler, would raise again in stock's code.
+        return LEFT_TO_STOCK if malformed or faults.ours(error) else WITHOUT
+    finally:
+        # As in `faults.absorb`.
+        del error

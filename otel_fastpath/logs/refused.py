@@ -18,7 +18,12 @@ def refuse(place: str, error: BaseException) -> None:
     Raises:
         BaseException: The error, if it arrived between two instructions, or a processor raised it.
     """
-    faults.raise_others(error)
+    try:
+        faults.raise_others(error)
+    except BaseException:
+        # The exception and this frame would refer to each other.
+        del error
+        raise
     try:
         if _counts.add(f"{place}: {type(error).__qualname__}"):
             _logger.error(

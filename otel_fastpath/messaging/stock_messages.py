@@ -12,7 +12,8 @@ from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.sources.guard import ReplacedError, owner_of
 from otel_fastpath.patching.stock import Reached
 from otel_fastpath.patching.swapping.diverting import Diversions
-from otel_fastpath.trace.stock_sources import SDK
+from otel_fastpath.trace.stock_sources import PROPAGATING, SDK
+from otel_fastpath.trace.stock_sources import sources as sources_of_signals
 from otel_fastpath.wrapping.layers import layers_at
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.sources.known import Known
     from otel_fastpath.settings import Config
 
+_RECORDING: Final = "opentelemetry.sdk.trace:Span.is_recording"
 # What they all call of the API and the SDK, and the replacements do not.
 _OF_OTHERS: Final = (
     *(f"opentelemetry.propagate:{name}" for name in ("extract", "inject")),
@@ -32,6 +34,7 @@ _OF_OTHERS: Final = (
     ),
     *(f"opentelemetry.sdk.trace:{name}" for name in ("Tracer.start_as_current_span", "Span.set_attribute")),
     "opentelemetry.sdk.trace:Span.set_attributes",
+    _RECORDING,
 )
 
 
@@ -145,7 +148,7 @@ def hooks_patch(
         why=why,
         make=make,
         requires=(*SDK, f"opentelemetry-instrumentation-{name.replace('_', '-')}>=0.61b0"),
-        sources=known.sources(*sources),
+        sources=known.sources(*sources) | sources_of_signals(*PROPAGATING, _RECORDING),
         stock=called,
         diversions=hooks.diversions,
         after=(f"{module}.utils",),

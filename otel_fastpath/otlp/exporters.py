@@ -235,6 +235,9 @@ class Replacement:
         except Exception as error:
             faults.raise_interruption(error)
             raise refused from None
+        finally:
+            # The exception and its frame would refer to each other, and keep the batch.
+            del refused
 
 
 def replace(

@@ -211,9 +211,13 @@ def _count_and_log(counts: Tally, message: str, place: str, error: BaseException
 
 def absorb(place: str, error: BaseException) -> None:
     """In an `except` clause: report the exception if it is ours, otherwise raise it again."""
-    if not isinstance(error, Exception) or not ours(error):
-        raise error
-    report(place, error)
+    try:
+        if not isinstance(error, Exception) or not ours(error):
+            raise error
+        report(place, error)
+    finally:
+        # An exception and a frame that it came through would refer to each other, and keep what the host's frames hold.
+        del error
 
 
 def absorb_any(place: str, error: BaseException) -> None:
@@ -223,20 +227,32 @@ def absorb_any(place: str, error: BaseException) -> None:
         BaseException: The error, if it is no `Exception`, arrived between two instructions, or was raised by a
             processor, sampler, id generator or propagator.
     """
-    raise_others(error)
-    report_any(place, error)
+    try:
+        raise_others(error)
+        report_any(place, error)
+    finally:
+        # As in `absorb`.
+        del error
 
 
 def raise_others(error: BaseException) -> None:
     """In an `except` clause: raise the error again if `absorb_any` would."""
-    if not isinstance(error, Exception) or _is_of_guest(error) or is_interruption(error):
-        raise error
+    try:
+        if not isinstance(error, Exception) or _is_of_guest(error) or is_interruption(error):
+            raise error
+    finally:
+        # As in `absorb`.
+        del error
 
 
 def raise_interruption(error: BaseException) -> None:
     """In an `except` clause that expects other errors: raise this one again if it arrived between two instructions."""
-    if not isinstance(error, Exception) or is_interruption(error):
-        raise error
+    try:
+        if not isinstance(error, Exception) or is_interruption(error):
+            raise error
+    finally:
+        # As in `absorb`.
+        del error
 
 
 def counts() -> dict[str, int]:

@@ -88,6 +88,9 @@ def absorb_during(place: str, call: Any, error: BaseException) -> None:
     except BaseException:
         call.leave()
         raise
+    finally:
+        # As in `faults.absorb`.
+        del error
 
 
 def reset(variable: ContextVar[Any], token: Token[Any]) -> None:

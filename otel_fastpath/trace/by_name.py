@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.plans import Plan, PlanStore
+from otel_fastpath.patching.stock import UNKNOWN, watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLAN: Final = "_otel_fastpath_by_name"
 PLANS: Final = PlanStore(PLAN)
+# How a provider finds what it has made: other code may replace it.
+_scopes = Facts(UNKNOWN)
 _PLACE: Final = "looking for a tracer or meter by its name"
 
 
@@ -48,6 +52,9 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
     Returns:
         A function of the provider and the four arguments of stock's method.
     """
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415  # only where it is patched
+
+    _scopes.renew(watched(InstrumentationScope, "__eq__", "__hash__", "__init__"))
 
     def get(provider: Any, name: Any, version: Any, schema_url: Any, attributes: Any) -> Any:
         plan = made = None
@@ -63,7 +70,7 @@ def bind_get(original: Callable[..., Any], kind: type, held: str, disabled: str,
             ):
                 plan, made = getattr(provider, PLAN, None), getattr(provider, held, None)
                 # One that was emptied makes all anew.
-                if plan is not None and (plan.made is not made or not made):
+                if plan is not None and (plan.made is not made or not made or not _scopes.hold()):
                     plan = None
                 if plan is not None:
                     found = plan.known.get(asked)

@@ -13,7 +13,7 @@ from otel_fastpath.patching.patch import Patch, ReplacedError
 from otel_fastpath.patching.sources.guard import check_source
 from otel_fastpath.patching.sources.origin import origin
 from otel_fastpath.patching.stock import is_defined_in
-from otel_fastpath.trace.stock_sources import LINKS, SDK, sources
+from otel_fastpath.trace.stock_sources import CLEANING, LINKS, SDK, sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,10 @@ _OWNERS: Final = {
     ".export:BatchSpanProcessor": "batch_processor",
     ".export:SimpleSpanProcessor": "simple_processor",
 }
+
+
+# The methods that are given attributes.
+_GIVEN_ATTRIBUTES: Final = frozenset({"add_event", "add_link", "record_exception", "set_attribute", "set_attributes"})
 
 
 def _check(original: Any, target: str) -> None:
@@ -61,7 +65,7 @@ def _patch(
         why=why,
         make=make,
         requires=SDK,
-        sources=sources(*rests_on) if is_hidden else sources(target, *rests_on),
+        sources=sources(*rests_on, *(() if is_hidden else (target,))) | (CLEANING if name in _GIVEN_ATTRIBUTES else {}),
         parts=sources(*parts),
         budgets=(budget,),
     )

@@ -20,6 +20,7 @@ from otel_fastpath.patching.swapping.swap import seen_through
 from otel_fastpath.trace.context import kept_spans
 from otel_fastpath.trace.set_up import WATCHERS, forget_names, forget_plans, set_up
 from otel_fastpath.trace.stock_sources import (
+    CLEANING,
     CONTEXT_MANAGERS,
     LINKS,
     SCOPE,
@@ -207,7 +208,7 @@ PATCHES: Final = (
         make=_make_start_span,
         requires=SDK,
         sources=sources(*_START_SPAN_RESTS_ON) | sources_if_any(*_START_SPAN_MAY_HAVE),
-        parts=sources(*_START_SPAN_PARTS),
+        parts=sources(*_START_SPAN_PARTS) | CLEANING,
         undo=_forget_plans,
         budgets=("start_span",),
     ),

@@ -29,6 +29,8 @@ SCOPE: Final = (
     "opentelemetry.trace.span:NonRecordingSpan.end",
     "opentelemetry.util._decorator:_AgnosticContextManager.__enter__",
 )
+# What instrumentations call to read and write headers.
+PROPAGATING: Final = ("opentelemetry.propagate:extract", "opentelemetry.propagate:inject")
 # What a provider finds its tracers and meters by.
 SCOPE_KEYS: Final = tuple(
     f"opentelemetry.sdk.util.instrumentation:InstrumentationScope.{name}" for name in ("__eq__", "__hash__", "__init__")
@@ -60,6 +62,13 @@ KNOWN: Final = Known(Path(__file__).with_name("sources.json"))
 # The fingerprints of each "module:qualified.name" in the releases that `make sources NAME=core` has read.
 sources: Final = KNOWN.sources
 sources_if_any: Final = KNOWN.sources_if_any
+# How attributes are cleaned, in the releases that have these functions: plain values are kept here without a call.
+CLEANING: Final = sources_if_any(
+    *(f"opentelemetry.attributes:BoundedAttributes.{name}" for name in ("_set_items", "_setitem_locked")),
+    "opentelemetry.attributes:_clean_attribute_value",
+    "opentelemetry.attributes:_clean_extended_attribute",
+    "opentelemetry.attributes:_clean_extended_attribute_value",
+)
 
 
 def stand_in(module: ModuleType, **replaced: Any) -> ModuleType:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import logging
+import weakref
 
 import pytest
 from opentelemetry import trace
@@ -12,7 +15,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_fastpath import compiled as cores
+from otel_fastpath.http.server import serve_instead
+from otel_fastpath.logs.refused import refuse
 from otel_fastpath.patching import faults
+from otel_fastpath.patching.outcome import absorb_during
 from otel_fastpath.trace import set_up
 from otel_fastpath.trace.planning import tracer_planner
 
@@ -232,3 +238,54 @@ def test_whose_fault_it_is(modules, is_ours):
 def test_what_was_never_raised_is_not_ours():
     """An exception without a traceback tells nothing."""
     assert not faults.ours(ValueError("made, not raised"))
+
+
+class _TheirExit(BaseException):
+    """What is raised again, whatever raised it."""
+
+
+class _Call:
+    """A call that is current."""
+
+    def leave(self):
+        """Do nothing."""
+
+
+RAISING_AGAIN = {
+    "absorb": functools.partial(faults.absorb, "place"),
+    "absorb_any": functools.partial(faults.absorb_any, "place"),
+    "raise_others": faults.raise_others,
+    "raise_interruption": faults.raise_interruption,
+    "absorb_during": functools.partial(absorb_during, "place", _Call()),
+    "serve_instead": functools.partial(serve_instead, "place"),
+    "refuse": functools.partial(refuse, "place"),
+}
+
+
+@pytest.mark.parametrize("name", RAISING_AGAIN)
+def test_what_is_raised_again_keeps_no_frame(name, unfrozen):
+    """The exception and a frame would refer to each other, and keep what is in the application's frames."""
+    del unfrozen
+
+    class Held:
+        """What the application has in a local variable."""
+
+    def call():
+        held = Held()
+        kept.append(weakref.ref(held))
+        try:
+            try:
+                raise _TheirExit  # noqa: TRY301  # as other code does
+            except _TheirExit as error:
+                RAISING_AGAIN[name](error)
+        except _TheirExit:
+            return
+        pytest.fail("it was not raised again")
+
+    kept = []
+    gc.disable()
+    try:
+        call()
+        assert kept[0]() is None
+    finally:
+        gc.enable()

@@ -6,6 +6,7 @@ import copy
 import gc
 import logging
 import os
+import sys
 import threading
 import weakref
 
@@ -14,6 +15,7 @@ from opentelemetry import metrics, trace
 from opentelemetry.metrics import NoOpMeter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.trace.by_name import PLAN
@@ -210,3 +212,19 @@ def test_a_fault_of_ours_costs_nothing(provider, get, monkeypatch, no_faults):
         assert get(provider, "again") is get(provider, "again")
 
     assert sum(no_faults.counts().values()) > 0
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="CPython reports no changes of classes")
+@pytest.mark.parametrize("name", ["__eq__", "__hash__"])
+def test_what_they_are_found_by_is_replaced(provider, kind, get, core, monkeypatch, name):
+    """Stock's provider looks for them in its dict then, and makes another one."""
+    if core == "py":
+        pytest.skip("the pure core does not look at it each time")
+    first = get(provider, "again")
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            InstrumentationScope, name, {"__eq__": lambda *_: False, "__hash__": lambda scope: hash(id(scope))}[name]
+        )
+        assert get(provider, "again") is not first
+    assert get(provider, "other") is get(provider, "other")
+    assert len(_made(provider, kind)) == 3

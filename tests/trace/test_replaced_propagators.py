@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from types import SimpleNamespace
 
@@ -19,6 +20,11 @@ from opentelemetry.propagators.textmap import DefaultGetter, DefaultSetter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from opentelemetry.trace.propagation import tracecontext
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.trace.span import TraceState
+
+from otel_fastpath import compiled as cores
+from otel_fastpath.others.propagators import stock_aws_xray, stock_b3, stock_jaeger
+from otel_fastpath.trace.propagation import stock_propagators
 
 HEADERS = {
     "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -92,6 +98,31 @@ REPLACED = [
     (CompositePropagator, "extract", lambda *_given, **_named: Context(theirs=1)),
 ]
 
+# What they read of a span's context: where CPython reports no changes, a replacement is noticed at the set-up only.
+READ = [
+    (SpanContext, "is_valid", property(lambda _self: False)),
+    (SpanContext, "span_id", property(lambda _self: 7)),
+    (SpanContext, "trace_flags", property(lambda _self: TraceFlags(4))),
+    (SpanContext, "trace_id", property(lambda _self: 7)),
+    (SpanContext, "trace_state", property(lambda _self: TraceState([("a", "1")]))),
+    (TraceState, "__len__", lambda _self: 1),
+]
+WRITING = {
+    each.__name__.rpartition(".")[2]: each.INJECTING
+    for each in (stock_aws_xray, stock_b3, stock_jaeger, stock_propagators)
+} | {"both": stock_propagators.INJECTING_BOTH}
+
+BOTH = {"extract": stock_propagators.EXTRACTING_BOTH, "inject": stock_propagators.INJECTING_BOTH}
+# And the method for which each is called although there is no header, or no span.
+WITHOUT_HEADERS = [
+    (propagation, "_extract_first_element", lambda _items: None, "extract"),
+    (DefaultGetter, "get", lambda _self, carrier, key: carrier.get(key), "extract"),
+    (propagation, "get_all", lambda context=None: {"theirs": context is None}, "inject"),
+    (baggage, "_get_baggage_value", lambda context=None: {"theirs": context is None}, "inject"),
+    (propagate, "extract", lambda *_given, **_named: Context(), "extract"),
+    (propagate, "inject", lambda *_given, **_named: None, "inject"),
+]
+
 
 def shown_as(replaced):
     """The name of a test."""
@@ -125,16 +156,18 @@ def _shown(value):
     return value._context if isinstance(value, NonRecordingSpan) else value
 
 
-@pytest.mark.parametrize("replaced", REPLACED, ids=shown_as)
-def test_what_is_replaced(instrumented, monkeypatch, replaced, no_faults):
+@pytest.mark.parametrize("replaced", [*REPLACED, *READ], ids=shown_as)
+def test_what_is_replaced(instrumented, core, monkeypatch, replaced, no_faults):
     """After it was used, and until it is given back; and again."""
+    if replaced in READ and (core == "py" or sys.version_info < (3, 12)):
+        pytest.skip("CPython reports no changes of classes")
     instrumented.uninstrument()
     usual = written_and_read()
     with monkeypatch.context() as patched:
         patched.setattr(*replaced)
         expected = written_and_read()
     assert expected != usual
-    instrumented.instrument()
+    instrumented.instrument(core=core)
     for _ in range(2):
         assert written_and_read() == usual
         with monkeypatch.context() as patched:
@@ -144,7 +177,7 @@ def test_what_is_replaced(instrumented, monkeypatch, replaced, no_faults):
     assert no_faults.counts() == {}
 
 
-@pytest.mark.parametrize("replaced", REPLACED, ids=shown_as)
+@pytest.mark.parametrize("replaced", [*REPLACED, *READ], ids=shown_as)
 def test_what_was_replaced_before(instrumentor, core, monkeypatch, replaced, no_faults):
     """Other code was there first: it is called, or the patch is not applied."""
     usual = written_and_read()
@@ -159,6 +192,72 @@ def test_what_was_replaced_before(instrumentor, core, monkeypatch, replaced, no_
     assert no_faults.counts() == {}
 
 
+@pytest.mark.parametrize("name", WRITING)
+def test_what_is_read_has_another_source(monkeypatch, name):
+    """Each property that is not called is declared: another release may change it."""
+    written = WRITING[name]
+    for place in written._written:
+        with monkeypatch.context() as patched:
+            patched.setitem(written._written, place, frozenset({"another"}))
+            assert place in str(written.look()[1])
+    assert written.look()[1] is None
+    assert {place.rpartition(".")[2] for place in written._written} >= {name for _, name, _ in READ}
+
+
+def _propagator_of(core, method):
+    return cores.load("trace.propagation.global_propagator", core).W3C(method)
+
+
+@pytest.mark.parametrize("method", ["extract", "inject"])
+def test_what_is_called_without_a_header_has_another_source(core, monkeypatch, method):
+    """A request without headers does not call the propagators, nor does one without a span: what they do is known."""
+    called = BOTH[method]
+    for sources, place in ((each, place) for each in (called.functions, called._written) for place in each):
+        with monkeypatch.context() as patched:
+            patched.setitem(sources, place, frozenset({"another"}))
+            assert _propagator_of(core, method).propagator() is None
+    assert _propagator_of(core, method).propagator() is not None
+
+
+@pytest.mark.parametrize("replaced", WITHOUT_HEADERS, ids=shown_as)
+@pytest.mark.parametrize("is_before", [True, False])
+def test_what_is_called_without_a_header_is_replaced(core, monkeypatch, replaced, is_before):
+    """They are called then, and no longer once it is given back."""
+    *_, method = replaced
+    found = _propagator_of(core, method)
+    if not is_before:
+        assert found.propagator() is not None
+        if core == "py" or sys.version_info < (3, 12):
+            pytest.skip("CPython reports no changes of modules")
+    with monkeypatch.context() as patched:
+        patched.setattr(*replaced[:3])
+        assert [found.propagator() for _ in range(2)] == [None, None]
+    assert found.propagator() is not None
+
+
+@pytest.mark.parametrize("method", ["extract", "inject"])
+def test_a_refusal_keeps_nothing_alive(core, monkeypatch, method, unfrozen):
+    """The objects of whoever called are freed when the call returns: a span in a local variable ends then."""
+    del unfrozen
+
+    class Held:
+        pass
+
+    def call():
+        held = Held()
+        kept.append(weakref.ref(held))
+        assert _propagator_of(core, method).propagator() is None
+
+    kept = []
+    monkeypatch.setitem(BOTH[method].functions, next(iter(BOTH[method].functions)), frozenset({"another"}))
+    gc.disable()
+    try:
+        call()
+        assert kept[0]() is None
+    finally:
+        gc.enable()
+
+
 def test_another_global_propagator(instrumented, monkeypatch):
     """It is used from the next call on, and so is a method that it gets."""
     del instrumented
@@ -170,6 +269,15 @@ def test_another_global_propagator(instrumented, monkeypatch):
         assert [_shown(each) for each in propagate.extract(HEADERS).values()] == [*map(_shown, expected.values())]
     first.extract = lambda *_given, **_named: Context(theirs=1)
     assert propagate.extract(HEADERS) == {"theirs": 1}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_getter(instrumented, kind, no_faults):
+    """A mistake of the application's fails as with stock, and is not logged as a fault of this package."""
+    del instrumented
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'get'"):
+        kind().extract(HEADERS, None, None)
+    assert no_faults.counts() == {}
 
 
 def test_nothing_of_a_request_is_kept(instrumented):

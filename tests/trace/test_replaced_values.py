@@ -7,7 +7,7 @@ import sys
 import pytest
 from opentelemetry import propagate, trace
 from opentelemetry.sdk import trace as sdk_trace
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import TracerProvider, sampling
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Decision, ParentBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -51,6 +51,7 @@ READ = [
     (SpanContext, "is_valid", property(lambda _self: False), _is_root),
     (TraceFlags, "sampled", property(lambda _self: False), _is_recording),
     (TraceState, "__len__", lambda _self: 0, _injected),
+    (sampling, "_get_parent_trace_state", lambda _context: None, _injected),
     (
         RandomIdGenerator,
         "generate_trace_id",

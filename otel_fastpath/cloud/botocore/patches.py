@@ -12,7 +12,7 @@ from otel_fastpath.compiled import hot
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.swapping.diverting import Diversions
-from otel_fastpath.trace.stock_sources import SDK
+from otel_fastpath.trace.stock_sources import SDK, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -58,7 +58,8 @@ def _patch(name: str, instrumentor: str, *budgets: str) -> Patch:
         why=_WHY,
         make=functools.partial(_make, instrumentor),
         requires=(*SDK, "opentelemetry-instrumentation-botocore>=0.61b0"),
-        sources=stock.KNOWN.sources(*(f"{own}.{hook}" for hook in stock.HOOKS), *stock.WRITTEN),
+        sources=stock.KNOWN.sources(*(f"{own}.{hook}" for hook in stock.HOOKS), *stock.WRITTEN)
+        | sources("opentelemetry.sdk.trace:Span.is_recording"),
         decorators=frozenset({"contextlib"}),
         stock=stock.CALLS,
         diversions=DIVERSIONS[instrumentor],

@@ -199,6 +199,8 @@ class OpenAICall:
         try:
             faults.absorb_any(_END, fault)
         finally:
+            # As in `faults.absorb`.
+            del fault
             self.leave()
             self._end_span()
 

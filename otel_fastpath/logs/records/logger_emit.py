@@ -84,17 +84,25 @@ def bind_emit(original: Callable[..., None]) -> Callable[..., object]:
 
 def _refuse(error: Exception, is_inert: bool) -> None:
     """Log once what is wrong with a record; raise it where this code is no longer in force."""
-    if is_inert:
-        raise error
-    refuse("Logger.emit", error)
+    try:
+        if is_inert:
+            raise error
+        refuse("Logger.emit", error)
+    finally:
+        # As in `faults.absorb`.
+        del error
 
 
 def _report(error: Exception) -> object:
     """Report the error; return True if it is the record's, which stock's method cannot emit either, else None."""
-    if faults.ours(error):
-        faults.report("Logger.emit", error)
-        return None
-    refuse("Logger.emit", error)
+    try:
+        if faults.ours(error):
+            faults.report("Logger.emit", error)
+            return None
+        refuse("Logger.emit", error)
+    finally:
+        # Likewise.
+        del error
     return True
 
 

@@ -12,7 +12,7 @@ from otel_fastpath.messaging.celery import stock_celery as stock
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.swapping.diverting import Diversions
-from otel_fastpath.trace.stock_sources import SDK
+from otel_fastpath.trace.stock_sources import PROPAGATING, SDK, sources
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -48,7 +48,7 @@ PATCHES: Final = (
         "reads 38 keys one by one: 72,000. Here, each is read once, and the attributes are set in one go.",
         make=_make,
         requires=(*SDK, "opentelemetry-instrumentation-celery>=0.61b0"),
-        sources=stock.KNOWN.sources(*stock.HOOKS, *stock.CALLED),
+        sources=stock.KNOWN.sources(*stock.HOOKS, *stock.CALLED) | sources(*PROPAGATING),
         stock=stock.HOOKED,
         diversions=_diversions,
         after=(f"{stock.MODULE}.utils",),

@@ -41,6 +41,7 @@ CALLED: Final = (
 _OF_OTHERS: Final = (
     *(f"opentelemetry.sdk.trace:Span.{name}" for name in ("set_attribute", "set_attributes")),
     *(f"opentelemetry.context:{name}" for name in ("attach", "detach")),
+    *(f"{MODULE}:{name}" for name in ("extract", "inject")),
 )
 # What they find there, in modules of stock and of Celery.
 _FOUND: Final = (

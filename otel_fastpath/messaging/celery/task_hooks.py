@@ -27,7 +27,7 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.context_functions import attach_known, known_context
 from otel_fastpath.trace.context.current_context import detach, restore
-from otel_fastpath.trace.propagation.composite import _read
+from otel_fastpath.trace.propagation.composite import _read, _written
 from otel_fastpath.trace.propagation.global_propagator import w3c_reader, w3c_writer
 from otel_fastpath.trace.spans.kept_attributes import keeps_all
 
@@ -44,6 +44,7 @@ _SPANS = _utils.CTX_KEY
 _PRERUN = "the start of a task"
 _POSTRUN = "the end of a task"
 _PUBLISH = "sending a task"
+_PARENT = "traceparent"
 _DURATION = "flower.task.runtime.seconds"
 # What other code may replace in stock's modules is looked up at each call.
 _globals = vars(_stock)
@@ -270,10 +271,8 @@ def _remote_context(request: Any) -> Any:
     if propagator is not None and getattr(request, "baggage", None) is None:
         parent = getattr(request, "traceparent", None)
         state = getattr(request, "tracestate", None)
-        if parent is None:
-            return None
-        if type(parent) is str and state is None:
-            found = _read({"traceparent": parent}, None)
+        if parent is None or (type(parent) is str and state is None):
+            found = _read({} if parent is None else {_PARENT: parent}, None)
             if found is not None:
                 return found or None
     return _globals["extract"](request, getter=_globals["celery_getter"]) or None
@@ -288,12 +287,12 @@ def _links(context: Any) -> Any:
 
 def _inject(headers: dict[str, Any]) -> None:
     """Write the headers of the current context."""
-    propagator = w3c_writer()
-    context = None if propagator is None else known_context(None)
-    if context is None or context.get(_BAGGAGE_KEY):
+    context = None if w3c_writer() is None else known_context(None)
+    header = None if context is None or context.get(_BAGGAGE_KEY) else _written(context)
+    if header is None:
         _globals["inject"](headers)
-    else:
-        propagator.inject(headers)  # type: ignore[union-attr]  # there is one
+    elif header:
+        headers[_PARENT] = header
 
 
 def _describe_sent(span: Any, name: Any, task_id: Any, kwargs: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from otel_fastpath.messaging.message_headers import remote_context, write_header
 from otel_fastpath.messaging.message_hooks import describe, finish, is_usual, json_of, own_tracer
 from otel_fastpath.messaging.stock_messages import variables
 from otel_fastpath.patching import faults
+from otel_fastpath.trace.context.scope import raise_as_generator
 from otel_fastpath.wrapping.replacements import Replacements
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def bind_next(original: Callable[..., Any]) -> Callable[..., Any]:
             if record and is_usual(own, consume_hook, _replacements):
                 is_described = _receive(own, instance, record)
         except Exception as error:
+            raise_as_generator(error)
             faults.absorb(_RECEIVING, error)
         # What is left to stock is all that it does once it has the message.
         return record if is_described else original(lambda *_args, **_kwargs: record, instance, args, kwargs)

@@ -46,8 +46,10 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     ) -> Context:
         headers = None
         try:
-            if (_extracting.hold() or EXTRACTING.holds_again(_extracting)) and (
-                context is None or type(context) is Context
+            if (
+                getter is not None
+                and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
+                and (context is None or type(context) is Context)
             ):
                 if getter is default_getter and type(carrier) is dict:
                     header = get_item(carrier, _NAME)

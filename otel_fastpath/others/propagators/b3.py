@@ -42,7 +42,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
     ) -> Context:
         values: dict[str, Any] = {}
         try:
-            if _can_read(self) and (context is None or type(context) is Context):
+            if getter is not None and _can_read(self) and (context is None or type(context) is Context):
                 if getter is default_getter and type(carrier) is dict:
                     made = _of_dict(self, carrier, context)
                 else:

@@ -52,6 +52,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
             # A subclass may read baggage differently.
             if (
                 type(self) is JaegerPropagator
+                and getter is not None
                 and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
                 and (context is None or type(context) is Context)
             ):

@@ -8,6 +8,7 @@ from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
     OWN_CONTEXT,
+    READ_OF_CONTEXTS,
     READING_SPANS,
     SETTING,
     SETTING_SPANS,
@@ -29,5 +30,7 @@ READING: Final = (
 )
 NAME: Final = "X-Amzn-Trace-Id"
 _VALUES: Final = {f"{MODULE}:TRACE_HEADER_KEY": NAME, **trace_in(MODULE)}
-EXTRACTING: Final = StockPropagator(KNOWN.sources(*READING) | sources(GETTING) | SETTING_SPANS, _VALUES)
-INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | READING_SPANS, _VALUES)
+EXTRACTING: Final = StockPropagator(
+    KNOWN.sources(*READING) | sources(GETTING) | SETTING_SPANS, _VALUES, READ_OF_CONTEXTS
+)
+INJECTING: Final = StockPropagator(sources(SETTING, OWN_CONTEXT) | READING_SPANS, _VALUES, READ_OF_CONTEXTS)

@@ -8,6 +8,7 @@ from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
     OWN_CONTEXT,
+    READ_OF_CONTEXTS,
     READING_SPANS,
     SETTING,
     SETTING_SPANS,
@@ -22,5 +23,5 @@ MODULE: Final = "opentelemetry.propagators.b3"
 FIRST: Final = f"{MODULE}:_extract_first_element"
 EXTRACTING: Final = StockPropagator(KNOWN.sources(FIRST) | sources(GETTING) | SETTING_SPANS, trace_in(MODULE))
 INJECTING: Final = StockPropagator(
-    sources(SETTING, OWN_CONTEXT) | READING_SPANS | sources_in(MODULE, *WRITING_IDS), trace_in(MODULE)
+    sources(SETTING, OWN_CONTEXT) | READING_SPANS | sources_in(MODULE, *WRITING_IDS), trace_in(MODULE), READ_OF_CONTEXTS
 )

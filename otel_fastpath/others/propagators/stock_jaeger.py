@@ -10,6 +10,7 @@ from otel_fastpath.others.propagators.propagator_sources import KNOWN
 from otel_fastpath.trace.propagation.stock_propagators import (
     GETTING,
     OWN_CONTEXT,
+    READ_OF_CONTEXTS,
     READING_ENTRIES,
     READING_SPANS,
     SETTING,
@@ -41,4 +42,5 @@ INJECTING: Final = StockPropagator(
     | READING_SPANS
     | sources_in(MODULE, *WRITING_IDS),
     {**trace_in(MODULE), **USING_BAGGAGE, f"{MODULE}:baggage": baggage},
+    READ_OF_CONTEXTS,
 )

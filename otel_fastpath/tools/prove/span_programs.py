@@ -56,6 +56,8 @@ _READ: Final = (
     *("name", "kind", "parent", "context", "resource", "instrumentation_scope", "instrumentation_info"),
     *("dropped_attributes", "dropped_events", "dropped_links"),
 )
+# The number and the length of entries.
+_LARGE_BAGGAGE: Final = ((180, 8), (1, 4096), (3, 2730), (91, 89))
 _TIME: Final = 1_600_000_000_000_000_000
 
 
@@ -292,6 +294,19 @@ class _Spans:
             inner.set_attribute("user", str(baggage.get_baggage("user")))
         context.detach(token)
         return f"{carrier} {sorted(baggage.get_all(found).items())} {trace.get_current_span(found).get_span_context()}"
+
+    def _do_baggage(self, _span: trace.Span) -> str:
+        """Baggage that is about as large as it may be: in all, in one entry, and in the number of entries."""
+        draw, both = self._draw, W3CBaggagePropagator()
+        number, length = (each + draw.randrange(-1, 2) for each in draw.choice(_LARGE_BAGGAGE))
+        entries = {f"k{each}": "v" * (length - len(f"k{each}=")) for each in range(number)}
+        found, carrier = context.Context(), dict[str, str]()
+        for name, each in entries.items():
+            found = baggage.set_baggage(name, each, found)
+        both.inject(carrier, found)
+        header = ",".join(f"{name}={each}" for name, each in entries.items())
+        read = baggage.get_all(both.extract({"baggage": header}, context.Context()))
+        return f"{number} of {length}: {len(carrier.get('baggage', ''))}, {len(read)}"
 
     def _do_decorated(self, _span: trace.Span) -> str:
         @self._tracer.start_as_current_span("decorated", **self.start())

@@ -14,7 +14,15 @@ from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN, as_defined
 from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.trace.context.current_context import attach, detach, restore, span_in
-from otel_fastpath.trace.context.scope import OpenScope, Scope, ScopeKind, add_frames, decorate, fill
+from otel_fastpath.trace.context.scope import (
+    OpenScope,
+    Scope,
+    ScopeKind,
+    add_frames,
+    decorate,
+    fill,
+    raise_as_generator,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,13 +163,17 @@ class ProxyScope:
             faults.absorb("ProxyTracer.start_as_current_span", error)
         # From here on, it is the real tracer's scope that the garbage collector leaves.
         drop_finalizer(self, ProxyScope)
-        inner = self._inner = self._tracer._tracer.start_as_current_span(*self._args, **self._kwargs)
         try:
-            if isinstance(inner, Scope):
-                add_frames(inner, self._frames)
-        except Exception as error:
-            faults.absorb("ProxyTracer.start_as_current_span", error)
-        return inner.__enter__()
+            inner = self._inner = self._tracer._tracer.start_as_current_span(*self._args, **self._kwargs)
+            try:
+                if isinstance(inner, Scope):
+                    add_frames(inner, self._frames)
+            except Exception as error:
+                faults.absorb("ProxyTracer.start_as_current_span", error)
+            return inner.__enter__()
+        except StopIteration as error:
+            raise_as_generator(error)
+            raise
 
     def _enter_no_op(self) -> Span | None:
         """Do what `NoOpTracer` does, if no provider is set and no recording span is current; else return None."""
@@ -202,7 +214,12 @@ class ProxyScope:
             return False
         if self._inner is None:
             raise RuntimeError("generator didn't stop")
-        return self._inner.__exit__(kind, error, traceback)
+        try:
+            return self._inner.__exit__(kind, error, traceback)
+        except StopIteration as fault:
+            if fault is not error:
+                raise_as_generator(fault)
+            raise
 
 
 class OpenProxyScope(ProxyScope):

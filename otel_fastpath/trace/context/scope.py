@@ -50,6 +50,19 @@ def decorate(scope: Any, func: Callable[..., object]) -> Callable[..., object]:
     return _stock_decorate_async(scope, func) if is_async else _stock_decorate(scope, func)
 
 
+def raise_as_generator(error: BaseException) -> None:
+    """Raise what stock's generators raise in the place of `StopIteration`, which would end a loop of the caller's."""
+    if isinstance(error, StopIteration):
+        raised = RuntimeError("generator raised StopIteration")
+        # It is no fault of this package's.
+        faults.blame_others(raised)
+        try:
+            raise raised from error
+        finally:
+            # An exception and its frame would refer to each other.
+            del raised
+
+
 class ScopeKind:
     """What all scopes of one kind have in common.
 
@@ -134,11 +147,12 @@ class Scope:
                 self._token = attach_as_stock(span)
             self._state = 1
             return span  # noqa: TRY300  # an exception may still arrive here
-        except BaseException:
+        except BaseException as error:
             # The block is not entered, so nothing else will leave it.
             self._state = 2
             self._leave_as_stock()
             drop_finalizer(self, Scope)
+            raise_as_generator(error)
             raise
 
     def __exit__(self, kind: object, error: object, traceback: object) -> Literal[False]:
@@ -160,6 +174,10 @@ class Scope:
             self._state = 2
             self._leave_as_stock()
             drop_finalizer(self, Scope)
+            raise_as_generator(fault)
+            if not isinstance(self._span, Span):
+                # What the application gave to `use_span` cannot be ended, as with stock.
+                raise
             faults.absorb("leaving a span's scope", fault)
         if self._state or kind is not None:
             # Left already, or never entered and left in an exception: nothing to do.
@@ -171,8 +189,9 @@ class Scope:
         if self._token is not None:
             restore(self._token)
             self._token = None
-        if self._end_on_exit and self._span is not None and self._span.is_recording():
-            self._span.end()
+        span = self._span
+        if self._end_on_exit and hasattr(span, "is_recording") and span.is_recording():
+            span.end()
 
     def _record_error(self, error: object) -> None:
         """Record what was raised, and set the status."""

@@ -5,6 +5,8 @@ from otel_fastpath.compiled.sharing_c cimport shared_int
 
 cdef decorate(object scope, object func)
 
+cpdef raise_as_generator(object error)
+
 cdef class ScopeKind:
     cdef ScopeKind below_proxy
     cdef object instead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, sampling
 from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.trace.status import Status
 
@@ -15,6 +15,8 @@ from otel_fastpath.trace.propagation.stock_propagators import READ_OF_CONTEXTS
 READ_AT_START: Final = (
     *READ_OF_CONTEXTS,
     *watched(Decision, "is_recording", "is_sampled"),
+    # What samplers call for the state that a span has from its parent.
+    *watched(sampling, "_get_parent_trace_state"),
     # Of the statuses that the span will have.
     *watched(Status, "description", "is_ok", "is_unset", "status_code"),
 )

@@ -48,7 +48,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
         known: Any = None
         try:
             where = known_context(None) if context is None else context
-            if where is not None and _can_read(self):
+            if where is not None and getter is not None and _can_read(self):
                 if getter is default_getter and type(carrier) is dict:
                     header = get_item(carrier, self._BAGGAGE_HEADER_NAME)
                     is_usual = header is None or type(header) is str

@@ -14,6 +14,7 @@ from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.compiled.helpers import has_no_fields
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.patching.stock import is_unreplaced, unreplaced
+from otel_fastpath.trace.propagation.stock_propagators import EXTRACTING_BOTH, INJECTING_BOTH
 
 # With baggage first, the context that is read is the current one instead of an empty one.
 _USUAL = (
@@ -84,13 +85,17 @@ class W3C:
         items: list[tuple[object, str, object]] = [
             (propagate, "_HTTP_TEXT_FORMAT", used),
             (propagate, "get_global_textmap", propagate.get_global_textmap),
+            (propagate, method, getattr(propagate, method)),
             (CompositePropagator, method, getattr(CompositePropagator, method)),
             (TraceContextTextMapPropagator, method, getattr(TraceContextTextMapPropagator, method)),
             (W3CBaggagePropagator, method, getattr(W3CBaggagePropagator, method)),
             unreplaced(NonRecordingSpan, "get_span_context"),
         ]
         parts = getattr(used, "_propagators", None)
-        if type(used) is CompositePropagator and _are_usual(parts, method):
+        # Where no header is there, or no span, these would be called all the same.
+        called, are_own = (EXTRACTING_BOTH if method == "extract" else INJECTING_BOTH).lasting()
+        items += called
+        if are_own and type(used) is CompositePropagator and _are_usual(parts, method):
             items.append((used, "_propagators", parts))
         else:
             parts = None
@@ -115,6 +120,7 @@ def _are_usual(parts: Any, method: str) -> bool:
         and [type(part) for part in parts] in _USUAL
         and not any(vars(part) for part in parts)
         and is_unreplaced(propagate, "get_global_textmap")
+        and is_unreplaced(propagate, method)
         and all(
             is_unreplaced(kind, method)
             for kind in (CompositePropagator, TraceContextTextMapPropagator, W3CBaggagePropagator)

@@ -12,6 +12,7 @@ from opentelemetry.baggage import _BAGGAGE_KEY
 from opentelemetry.trace.propagation import _SPAN_KEY
 from opentelemetry.trace.span import SpanContext, TraceFlags, TraceState
 
+from otel_fastpath.compiled.facts import WatchedFact, is_same
 from otel_fastpath.patching.sources.guard import (
     MAY_BE_MISSING,
     ReplacedError,
@@ -20,13 +21,11 @@ from otel_fastpath.patching.sources.guard import (
     owner_of,
     resolve,
 )
-from otel_fastpath.patching.stock import Stock, watched
+from otel_fastpath.patching.stock import Stock, let_frames_go, watched
 from otel_fastpath.trace.stock_sources import KNOWN, sources, sources_if_any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from otel_fastpath.compiled.facts import WatchedFact
 
 _API: Final = "opentelemetry"
 # What stock's regular expressions are in each release that is supported.
@@ -77,6 +76,7 @@ class StockPropagator(Stock):
         functions: What it calls, with the fingerprints.
         values: What it reads, by the place where it does.
         read: The properties that it reads.
+        written: Functions whose code alone is looked at, with the fingerprints.
     """
 
     def __init__(
@@ -84,19 +84,22 @@ class StockPropagator(Stock):
         functions: Mapping[str, frozenset[str]],
         values: Mapping[str, Any] | None = None,
         read: Sequence[WatchedFact] = (),
+        written: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         super().__init__(None, KNOWN, functions)
         self.functions = functions
         self.values = values or {}
         self._read = read
+        # What properties do is read from their code, too; whether they are replaced is looked at for each call.
+        self._written = {**(READING_CONTEXTS if read else {}), **(written or {})}
 
     def look(self) -> tuple[list[tuple[Any, str, Any]], SkipError | None]:
         """Every function and value as it is now, and why they may not be replaced."""
         error: SkipError | None = None
         try:
-            check_sources(self.functions, frozenset())
+            check_sources({**self.functions, **self._written}, frozenset())
         except SkipError as skip:
-            error = skip
+            error = let_frames_go(skip)
         places = [place for place, of in self.functions.items() if MAY_BE_MISSING not in of or _exists(place)]
         owners = [
             owner_of(importlib.import_module(place.partition(":")[0]), place) for place in (*places, *self.values)
@@ -109,6 +112,15 @@ class StockPropagator(Stock):
             if getattr(kind, name) is not value:
                 error = error or ReplacedError(f"{kind!r}: {name} is replaced already")
         return [*found, *self._read], error
+
+    def lasting(self) -> tuple[list[tuple[Any, str, Any]], bool]:
+        """Facts that hold until one of them is replaced or given back, and whether they are stock's own."""
+        found, error = self.look()
+        if error is None:
+            return list(map(WatchedFact, found)), True
+        now = [(owner, name, getattr(owner, name)) for owner, name, _ in found]
+        # No fact holds about what is made anew each time that it is read.
+        return [fact for fact in now if is_same(getattr(*fact[:2]), fact[2])], False
 
 
 def _exists(place: str) -> bool:
@@ -132,6 +144,11 @@ READ_OF_CONTEXTS: Final = (
     *watched(TraceFlags, "random_trace_id", "sampled"),
     *watched(TraceState, "__len__"),
 )
+READING_CONTEXTS: Final = sources(
+    *(f"{SPANS}.span:SpanContext.{name}" for name in ("is_valid", "span_id", "trace_flags", "trace_id", "trace_state")),
+    f"{SPANS}.span:TraceFlags.sampled",
+    STATE,
+) | sources_if_any(f"{SPANS}.span:TraceFlags.random_trace_id")
 READING_ENTRIES: Final = sources(f"{_BAGGAGE}:_get_baggage_value") | sources_in(_BAGGAGE, f"{_CONTEXT}:get_value")
 EXTRACTING: Final = StockPropagator(sources(GETTING) | SETTING_SPANS, trace_in(_W3C))
 INJECTING: Final = StockPropagator(
@@ -182,8 +199,12 @@ _NAMES: Final = {
 }
 # While these hold, the usual two propagators do nothing about a header, or about baggage, that is not there.
 EXTRACTING_BOTH: Final = StockPropagator(
-    {**EXTRACTING.functions, **sources(f"{TRACE_CONTEXT}.extract", f"{W3C_BAGGAGE}.extract", READING_BAGGAGE[0])},
+    {
+        **EXTRACTING.functions,
+        **sources(f"{TRACE_CONTEXT}.extract", f"{W3C_BAGGAGE}.extract", READING_BAGGAGE[0]),
+    },
     {**_NAMES, **trace_in(_W3C)},
+    written=sources(f"{COMPOSITE}.extract"),
 )
 INJECTING_BOTH: Final = StockPropagator(
     {
@@ -194,4 +215,5 @@ INJECTING_BOTH: Final = StockPropagator(
     },
     {f"{TRACE_CONTEXT}._TRACEPARENT_HEADER_NAME": "traceparent", **trace_in(_W3C), **USING_BAGGAGE},
     READ_OF_CONTEXTS,
+    sources(f"{COMPOSITE}.inject"),
 )

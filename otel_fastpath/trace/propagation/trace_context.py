@@ -62,6 +62,7 @@ def make_extract(original: Callable[..., Context]) -> Callable[..., Context]:
             # A subclass may read it differently. The names are the object's own.
             if (
                 type(self) is _Propagator
+                and getter is not None
                 and self._TRACEPARENT_HEADER_FORMAT_RE is _FORMAT
                 and (_extracting.hold() or EXTRACTING.holds_again(_extracting))
             ):

@@ -19,7 +19,8 @@ from executed_functions import executed
 from opentelemetry import context, trace
 from opentelemetry.instrumentation.aiokafka import AIOKafkaInstrumentor
 from opentelemetry.instrumentation.kafka import KafkaInstrumentor
-from opentelemetry.sdk.trace import Span
+from opentelemetry.sdk.trace import Span, SpanProcessor
+from opentelemetry.sdk.trace.sampling import Sampler
 
 from otel_fastpath.messaging.aiokafka import stock_aiokafka
 from otel_fastpath.messaging.kafka_python import stock_kafka
@@ -306,3 +307,32 @@ def test_a_provider_that_is_set_later(ours, broker, monkeypatch):
     go_through(broker)
     assert "_create_consumer_span" not in executed(lambda: go_through(broker), STOCK)
     assert names(telemetry) == ALL * 2
+
+
+@pytest.mark.parametrize("name", ["sampler", "processor"])
+def test_an_iteration_that_ends_elsewhere(ours, broker, name, no_faults):
+    """A sampler or processor with nothing more to say does not end the application's loop over its messages."""
+
+    class Ending(Sampler, SpanProcessor):
+        def should_sample(self, *_args, **_more):
+            return next(iter(()))
+
+        def on_start(self, *_args, **_more):
+            next(iter(()))
+
+        def get_description(self):
+            return "ending"
+
+    telemetry = Telemetry(**({"sampler": Ending()} if name == "sampler" else {}))
+    if name == "processor":
+        telemetry.tracers.add_span_processor(Ending())
+    with telemetry.instrumented():
+        broker.received += [Received("orders", 1, 7, b"1", b"{}", [])]
+        with pytest.raises(RuntimeError, match="generator raised StopIteration"):
+            list(client(kafka.KafkaConsumer))
+        broker.received += [StopIteration()]
+        assert list(client(kafka.KafkaConsumer)) == []
+        broker.received += [{aiokafka.TopicPartition("orders", 1): [record()]}]
+        with pytest.raises(RuntimeError, match="raised StopIteration"):
+            asyncio.run(client(aiokafka.AIOKafkaConsumer).getmany())
+    assert no_faults.counts() == {}

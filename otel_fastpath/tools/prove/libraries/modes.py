@@ -101,24 +101,24 @@ def hooks(run: ProgramRun, names: Sequence[str], *, may_fail: bool = False) -> d
     """Hooks with these names that set an attribute, with every second mode; every second of them may fail."""
     if run.seed % 2 == 0:
         return {}
-    if may_fail and run.seed % 4 == 3:  # noqa: PLR2004  # every second of them
-        return dict.fromkeys(names, _failing_hook)
-    return {name: _async_hook if name.startswith("async_") else _hook for name in names}
+    is_failing = may_fail and run.seed % 4 == 3  # noqa: PLR2004  # every second of them
+    return {name: _hook_of(name, is_failing=is_failing) for name in names}
 
 
-def _hook(span: Any, *args: Any) -> None:
-    if span is not None and span.is_recording():
-        span.set_attribute("hooked", "yes")
-        span.set_attribute("arguments", [type(each).__name__ for each in args])
+def _hook_of(name: str, *, is_failing: bool) -> Callable[..., Any]:
+    """A hook whose attributes have its name: one that is not called any more must not look like another that is."""
 
+    def hook(span: Any, *args: Any) -> None:
+        if span is not None and span.is_recording():
+            span.set_attribute(f"hooked.{name}", "yes")
+            span.set_attribute(f"arguments.{name}", [type(each).__name__ for each in args])
+        if is_failing:
+            raise LookupError("a hook that fails")
 
-def _failing_hook(span: Any, *args: Any) -> None:
-    _hook(span, *args)
-    raise LookupError("a hook that fails")
+    async def async_hook(span: Any, *args: Any) -> None:
+        hook(span, *args)
 
-
-async def _async_hook(span: Any, *_args: Any) -> None:
-    _hook(span)
+    return async_hook if name.startswith("async_") else hook
 
 
 def run_at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:

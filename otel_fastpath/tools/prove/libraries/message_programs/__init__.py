@@ -1,0 +1,1 @@
+"""Clients of brokers of messages; a module for each library."""
