@@ -303,6 +303,9 @@ sources/others: setup
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/celery/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/kafka_python/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/aiokafka/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/confluent_kafka/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/pika/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/aio_pika/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/rpc/grpc/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/cloud/botocore/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/propagators/sources.json

@@ -14,9 +14,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import aiokafka
+import confluent_kafka
 import kafka
 from bench_span import batching
 from opentelemetry.instrumentation.aiokafka import AIOKafkaInstrumentor
+from opentelemetry.instrumentation.confluent_kafka import ConfluentKafkaInstrumentor
 from opentelemetry.instrumentation.kafka import KafkaInstrumentor
 from setups import ways
 
@@ -78,6 +80,25 @@ class Client:
         pass
 
 
+class Proxied:
+    """In the place of confluent-kafka's producer and consumer, which stock stands before."""
+
+    config: Any
+    message: Any
+    messages: Any
+
+    def produce(self, *_args: Any, **_more: Any) -> None:
+        """Send one."""
+
+    def poll(self, *_args: Any, **_more: Any) -> Any:
+        """Receive one."""
+        return self.message
+
+    def consume(self, *_args: Any, **_more: Any) -> Any:
+        """Receive several."""
+        return self.messages
+
+
 class Given:
     """The objects that the callables of this file use."""
 
@@ -105,6 +126,13 @@ class Given:
             record=record,
             records={place: [record] * _BATCH},
         )
+        self.confluent = Proxied()
+        self.confluent.config = {"bootstrap.servers": ",".join(_SERVERS)}
+        message = confluent_kafka.Message(topic="orders", partition=1, offset=4711, value=b"{}", headers=[*_HEADERS])
+        self.confluent.message, self.confluent.messages = message, [message] * _BATCH
+        instrumentor: Any = ConfluentKafkaInstrumentor()
+        self.confluent_producer = instrumentor.instrument_producer(self.confluent, self.spans)
+        self.confluent_consumer = instrumentor.instrument_consumer(self.confluent, self.spans)
 
 
 def _made(kind: Any, **fields: Any) -> Any:
@@ -175,11 +203,26 @@ def _get_many(given: Given, bare: Any) -> None:
         _done(bare(given.aio_consumer))
 
 
+def _produce(given: Given, bare: Any) -> None:
+    (given.confluent_producer if bare is None else given.confluent).produce("orders", b"{}")
+
+
+def _poll(given: Given, bare: Any) -> None:
+    (given.confluent_consumer if bare is None else given.confluent).poll()
+
+
+def _consume(given: Given, bare: Any) -> None:
+    (given.confluent_consumer if bare is None else given.confluent).consume(_BATCH)
+
+
 send_bare, send = _pair("send", Sending.send, _send)
 receive_bare, receive = _pair("receive", Receiving.__next__, _receive)
 aio_send_bare, aio_send = _pair("aio_send", Sending.send_soon, _send_soon)
 get_one_bare, get_one = _pair("get_one", Receiving.getone, _get_one)
 get_many_bare, get_many = _pair("get_many", Receiving.getmany, _get_many)
+produce_bare, produce = _pair("produce", Proxied.produce, _produce)
+poll_bare, poll = _pair("poll", Proxied.poll, _poll)
+consume_bare, consume = _pair("consume", Proxied.consume, _consume)
 
 # Row of the table -> bare and instrumented.
 ROWS = {
@@ -188,6 +231,9 @@ ROWS = {
     "aiokafka, send": (aio_send_bare, aio_send),
     "aiokafka, receive": (get_one_bare, get_one),
     "aiokafka, receive 10": (get_many_bare, get_many),
+    "confluent-kafka, send": (produce_bare, produce),
+    "confluent-kafka, receive": (poll_bare, poll),
+    "confluent-kafka, receive 10": (consume_bare, consume),
 }
 
 if __name__ == "__main__":

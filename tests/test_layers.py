@@ -90,7 +90,22 @@ APPLICATIONS = {
     *("fastapi", "starlette", "flask", "httpx", "httpcore", "requests"),
 }
 # What the hooks of HTTP, messages, RPC and clouds are for, which are imported once one of these is.
-SERVERS_AND_CLIENTS = {"aiohttp", "botocore", "celery", "django", "fastapi", "flask", "grpc", "requests", "starlette"}
+SERVERS_AND_CLIENTS = {
+    *(
+        "aio_pika",
+        "aiohttp",
+        "botocore",
+        "celery",
+        "django",
+        "fastapi",
+        "flask",
+        "grpc",
+        "pika",
+        "requests",
+        "starlette",
+    ),
+    "yarl",
+}
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
     # typing_extensions and tomli are for Python 3.10 and for mypy.

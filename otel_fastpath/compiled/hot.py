@@ -70,10 +70,13 @@ TWINS: Final = (
     "logs.records.structlog_events_c",
     "messaging.message_headers_c",
     "messaging.message_hooks_c",
+    "messaging.aio_pika.aio_pika_hooks_c",
     "messaging.aiokafka.aiokafka_hooks_c",
     "messaging.celery.task_attributes_c",
     "messaging.celery.task_hooks_c",
+    "messaging.confluent_kafka.confluent_hooks_c",
     "messaging.kafka_python.kafka_hooks_c",
+    "messaging.pika.pika_hooks_c",
     "metrics.exponential_points_c",
     "metrics.points_c",
     "metrics.instruments.bound_c",
@@ -189,10 +192,13 @@ if TYPE_CHECKING:
     from otel_fastpath.logs.records import structlog_events as logs_records_structlog_events
     from otel_fastpath.messaging import message_headers as messaging_message_headers
     from otel_fastpath.messaging import message_hooks as messaging_message_hooks
+    from otel_fastpath.messaging.aio_pika import aio_pika_hooks as messaging_aio_pika_aio_pika_hooks
     from otel_fastpath.messaging.aiokafka import aiokafka_hooks as messaging_aiokafka_aiokafka_hooks
     from otel_fastpath.messaging.celery import task_attributes as messaging_celery_task_attributes
     from otel_fastpath.messaging.celery import task_hooks as messaging_celery_task_hooks
+    from otel_fastpath.messaging.confluent_kafka import confluent_hooks as messaging_confluent_kafka_confluent_hooks
     from otel_fastpath.messaging.kafka_python import kafka_hooks as messaging_kafka_python_kafka_hooks
+    from otel_fastpath.messaging.pika import pika_hooks as messaging_pika_pika_hooks
     from otel_fastpath.metrics import exponential_points as metrics_exponential_points
     from otel_fastpath.metrics import points as metrics_points
     from otel_fastpath.metrics.instruments import bound as metrics_instruments_bound

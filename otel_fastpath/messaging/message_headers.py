@@ -1,4 +1,4 @@
-"""The headers of messages, lists of pairs: what W3C's propagators write into them, and read. Plain Python.
+"""The headers of messages, lists of pairs or dicts: what W3C's propagators write into them, and read. Plain Python.
 
 Compiled as `message_headers_c`.
 """
@@ -10,6 +10,7 @@ from typing import Any
 from opentelemetry import propagate
 from opentelemetry.baggage import _BAGGAGE_KEY
 
+from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.context_functions import known_context
 from otel_fastpath.trace.context.current_context import with_span
 from otel_fastpath.trace.propagation.composite import _read, _written
@@ -58,8 +59,50 @@ def remote_context(headers: Any) -> Any:
         if not header.isascii():
             return None
         found[pair[0]] = header.decode()
+    return _context_of(found)
+
+
+def _context_of(found: dict[str, Any]) -> Any:
+    """The context that is read from texts."""
     context = _read(found, None) if not found or (len(found) == 1 and _PARENT in found) else None
     if context is None:
         extract = _globals["extract"]
         return extract(found)
     return context
+
+
+def _write_mapped(headers: Any) -> bool:
+    """Add to a dict what is written in the current context; False if stock must do it."""
+    context = None if type(headers) is not dict or w3c_writer() is None else known_context(None)
+    if context is None or context.get(_BAGGAGE_KEY):
+        return False
+    header = _written(context)
+    if header:
+        headers[_PARENT] = header
+    return header is not None
+
+
+def mapped_context(headers: Any) -> Any:
+    """The context that is read from a dict; None if stock must do it."""
+    if type(headers) is not dict or w3c_reader() is None:
+        return None
+    found: dict[str, Any] = {}
+    for name in _NAMES:
+        value = headers.get(name)
+        if type(value) is str:
+            found[name] = value
+        elif value is not None:
+            return None
+    return _context_of(found)
+
+
+def inject_mapped(headers: Any, place: str) -> None:
+    """Write into a dict what the propagators write in the current context."""
+    is_written = False
+    try:
+        is_written = _write_mapped(headers)
+    except Exception as error:
+        faults.absorb(place, error)
+    if not is_written:
+        inject = _globals["inject"]
+        inject(headers)

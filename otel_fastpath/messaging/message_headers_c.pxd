@@ -10,3 +10,14 @@ cdef bint write_header(object headers, object span, bint is_current) except -1
 
 @cython.locals(found=dict, pair=tuple, header=bytes)
 cdef remote_context(object headers)
+
+cdef _context_of(dict found)
+
+@cython.locals(header=str)
+cdef bint _write_mapped(object headers) except -1
+
+@cython.locals(found=dict)
+cdef mapped_context(object headers)
+
+@cython.locals(is_written=cython.bint)
+cpdef inject_mapped(object headers, str place)

@@ -11,6 +11,7 @@ from opentelemetry.trace import ProxyTracer
 from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
+from otel_fastpath.trace.context.current_context import detach, restore
 from otel_fastpath.trace.spans.kept_attributes import is_silent, keeps_all
 from otel_fastpath.wrapping.starting import end_span
 
@@ -49,6 +50,17 @@ def json_of(value: Any) -> str | None:
     return found
 
 
+def add_texts(found: dict[str, Any], first: str, text: Any, second: str, other: Any) -> bool:
+    """Add two attributes, each if it is there; False if one is no text, and stock must do it."""
+    if (text is not None and type(text) is not str) or (other is not None and type(other) is not str):
+        return False
+    if text:
+        found[first] = text
+    if other:
+        found[second] = other
+    return True
+
+
 def describe(span: Any, attributes: dict[str, Any], place: str) -> None:
     """Set attributes as if each was set by itself; a fault is reported under this place."""
     try:
@@ -69,3 +81,13 @@ def finish(span: Any, attributes: dict[str, Any], place: str) -> None:
         describe(span, attributes, place)
     finally:
         end_span(span, place)
+
+
+def give_back(token: Any, place: str) -> None:
+    """Leave a context, if there is a token; a fault is reported under this place."""
+    try:
+        if token is not None:
+            detach(token)
+    except Exception as error:
+        faults.absorb(place, error)
+        restore(token)

@@ -12,6 +12,10 @@ cdef bint is_usual(object tracer, object hook, object replacements) except -1
 
 cdef json_of(object value)
 
+cdef bint add_texts(dict found, str first, object text, str second, object other) except -1
+
 cpdef describe(object span, dict attributes, str place)
 
 cpdef finish(object span, dict attributes, str place)
+
+cpdef give_back(object token, str place)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from otel_fastpath.patching.sources.guard import SkipError
     from otel_fastpath.patching.sources.known import Known
     from otel_fastpath.settings import Config
+    from otel_fastpath.wrapping.closures import Closures
 
 _RECORDING: Final = "opentelemetry.sdk.trace:Span.is_recording"
 # What they all call of the API and the SDK, and the replacements do not.
@@ -71,11 +72,12 @@ class Hooks:
         bind: Returns what makes the replacement for the hook of a factory.
 
     Attributes:
+        module: Where stock's factories of them are.
         diversions: The hooks that run this package's.
     """
 
     def __init__(self, module: str, places: Mapping[str, str], bind: Callable[[str], Callable[[Any], Any]]) -> None:
-        self._module, self._places, self._bind = module, places, bind
+        self.module, self._places, self._bind = module, places, bind
         self.diversions = Diversions()
 
     def divert(self) -> None:
@@ -83,7 +85,7 @@ class Hooks:
         for place, factory in self._places.items():
             for layer in layers_at(place):
                 hook = getattr(layer, "_self_wrapper", None)
-                if type(hook) is not FunctionType or hook.__module__ != self._module:
+                if type(hook) is not FunctionType or hook.__module__ != self.module:
                     continue
                 if hook.__qualname__.startswith(f"{factory}.<locals>."):
                     self.diversions.divert(hook, self._bind(factory))
@@ -141,7 +143,6 @@ def hooks_patch(
         hooks.divert()
         return _instrument
 
-    module = instrumentor.partition(":")[0]
     return Patch(
         name=f"{name}.hooks",
         target=f"{instrumentor}._instrument",
@@ -151,6 +152,57 @@ def hooks_patch(
         sources=known.sources(*sources) | sources_of_signals(*PROPAGATING, _RECORDING),
         stock=called,
         diversions=hooks.diversions,
-        after=(f"{module}.utils",),
+        after=(hooks.module,),
+        budgets=budgets,
+    )
+
+
+def closures_patch(
+    name: str,
+    target: str,
+    why: str,
+    known: Known,
+    called: StockMessages,
+    sources: tuple[str, ...],
+    closures: Closures | None,
+    module: Callable[[], Any],
+    budgets: tuple[str, ...],
+) -> Patch:
+    """The patch of a function of stock's whose closures run this package's code from then on.
+
+    Args:
+        name: The name of the patch; the library's stands before the dot.
+        target: The function, as "module:name".
+        why: As in `hooks_patch`, like the arguments that have the same names.
+        known: Likewise.
+        called: Likewise.
+        sources: Likewise.
+        closures: The closures; None: the function itself is replaced.
+        module: Returns the hot module, whose `bind_*` makes the replacement: it is named as the patch is after the dot.
+        budgets: The names of scenarios.
+    """
+
+    def make(original: Any, _settings: Config) -> Any:
+        hooks = module()
+        bind = getattr(hooks, f"bind_{part}")
+        if closures is None:
+            is_static = type(original) is staticmethod
+            made = staticmethod(bind(original.__func__)) if is_static else bind(original)
+        else:
+            made = closures.take_over(original, bind)
+        # Before the first message comes, which would have to wait for it.
+        call_guarded(f"accelerating {name}", hooks.are_known)
+        return made
+
+    library, _, part = name.replace("_", "-").partition(".")
+    return Patch(
+        name=name,
+        target=target,
+        why=why,
+        make=make,
+        requires=(*SDK, f"opentelemetry-instrumentation-{library}>=0.61b0"),
+        sources=known.sources(*sources),
+        stock=called,
+        diversions=None if closures is None else closures.diversions,
         budgets=budgets,
     )

@@ -35,6 +35,7 @@ NAMES = (
     "genai-calls",
     "celery",
     "kafka",
+    "rabbitmq",
     "grpc",
     "aws",
     "asyncpg",

@@ -28,6 +28,9 @@ _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
 _CELERY = "otel_fastpath/messaging/celery/sources.json"
 _KAFKA = "otel_fastpath/messaging/kafka_python/sources.json"
 _AIOKAFKA = "otel_fastpath/messaging/aiokafka/sources.json"
+_PIKA = "otel_fastpath/messaging/pika/sources.json"
+_AIO_PIKA = "otel_fastpath/messaging/aio_pika/sources.json"
+_CONFLUENT = "otel_fastpath/messaging/confluent_kafka/sources.json"
 _GRPC = "otel_fastpath/rpc/grpc/sources.json"
 _BOTOCORE = "otel_fastpath/cloud/botocore/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
@@ -43,6 +46,9 @@ COMMANDS = {
     _CELERY: (*_LIBRARY, _CELERY),
     _KAFKA: (*_LIBRARY, _KAFKA),
     _AIOKAFKA: (*_LIBRARY, _AIOKAFKA),
+    _CONFLUENT: (*_LIBRARY, _CONFLUENT),
+    _PIKA: (*_LIBRARY, _PIKA),
+    _AIO_PIKA: (*_LIBRARY, _AIO_PIKA),
     _GRPC: (*_LIBRARY, _GRPC),
     _BOTOCORE: (*_LIBRARY, _BOTOCORE),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),

@@ -21,9 +21,8 @@ class Diversions:
     """The functions and partial objects that one patch has diverted."""
 
     def __init__(self) -> None:
-        # With the copy, and what makes the replacement of it.
-        self._functions: weakref.WeakKeyDictionary[FunctionType, tuple[FunctionType, Callable[[Any], Any]]]
-        self._functions = weakref.WeakKeyDictionary()
+        # Each has the copy, and what makes the replacement of it: a variable of a closure may refer to the closure.
+        self._functions: weakref.WeakSet[FunctionType] = weakref.WeakSet()
         self._partials: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
     def divert(self, function: Any, make: Callable[[Any], Any], *, packed: bool = False) -> FunctionType | None:
@@ -42,7 +41,8 @@ class Diversions:
             return None
         copy = _copy(function)
         swap.hand_on(function, make(copy), packed=packed)
-        self._functions[function] = copy, make
+        swap.keep_with(function, (copy, make))
+        self._functions.add(function)
         return copy
 
     def rebind(self, bound: functools.partial[Any], function: Callable[..., Any]) -> None:
@@ -56,7 +56,7 @@ class Diversions:
 
     def diverted(self) -> list[Any]:
         """The functions and partial objects that are diverted."""
-        return [*self._functions.keys(), *self._partials.keys()]
+        return [*self._functions, *self._partials.keys()]
 
     def replacement(self, function: Any) -> Any:
         """What one of `diverted` runs now."""
@@ -80,7 +80,9 @@ class Diversions:
         Raises:
             KeyError: The function is not diverted.
         """
-        copy, make = self._functions[function]
+        if function not in self._functions:
+            raise KeyError(function)
+        copy, make = swap.kept_with(function)
         cells = zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True)
         return make(
             _copy(copy, tuple(CellType(change(c.cell_contents)) if name == variable else c for name, c in cells))

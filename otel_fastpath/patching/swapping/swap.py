@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SWITCH: Final = "_otel_fastpath_switch"
 _MISSING: Final = object()
 _ORIGINAL: Final = "_otel_fastpath_original"
+_KEPT: Final = "_otel_fastpath_kept"
 # Descriptors that hold functions, and the attributes in which they hold them.
 _PARTS: Final[dict[type, tuple[str, ...]]] = {
     staticmethod: ("__func__",),
@@ -263,6 +264,16 @@ def redirect(function: FunctionType, other: Any) -> None:
     """Let a function that passes its calls on pass them on to another one; nothing if it does not pass any on."""
     if function in _live:
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), _ORIGINAL: other}
+
+
+def keep_with(function: FunctionType, value: Any) -> None:
+    """Keep something with a function that passes its calls on, until `revive`, and not longer than the function."""
+    function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), _KEPT: value}
+
+
+def kept_with(function: FunctionType) -> Any:
+    """What is kept with a function."""
+    return (function.__kwdefaults__ or {}).get(_KEPT)
 
 
 def revive(function: Any) -> None:

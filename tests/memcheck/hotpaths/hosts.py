@@ -33,7 +33,8 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "aiohttp-server": ("http/aiohttp_server",),
     "openai-async": ("genai/openai",),
     "celery": ("messaging/celery",),
-    "kafka": ("messaging/kafka_python", "messaging/aiokafka"),
+    "kafka": ("messaging/kafka_python", "messaging/aiokafka", "messaging/confluent_kafka"),
+    "rabbitmq": ("messaging/aio_pika", "messaging/pika"),
     "grpc": ("rpc/grpc",),
     "aws": ("cloud/botocore", "cloud/aws_lambda"),
     # No library: what the instrumentations of several use.

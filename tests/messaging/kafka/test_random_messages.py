@@ -1,6 +1,6 @@
 """Random messages leave the same telemetry with stock's hooks and with this package's."""
 
-# ruff: noqa: ARG001, ARG002, D102, D105  # the fixture `ours` puts the hooks in their places; methods are an interface's
+# ruff: noqa: ARG001, D102, D105  # the fixture `ours` puts the hooks in their places; methods are an interface's
 
 from __future__ import annotations
 
@@ -9,41 +9,19 @@ import contextvars
 
 import aiokafka
 import kafka
+import message_contexts
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from opentelemetry import baggage, context, propagate, trace
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
-from opentelemetry.instrumentation.utils import suppress_instrumentation
-from opentelemetry.propagators.b3 import B3MultiFormat
-from opentelemetry.propagators.composite import CompositePropagator
-from opentelemetry.propagators.textmap import TextMapPropagator
+from message_contexts import PROPAGATORS, around
+from opentelemetry import context, propagate, trace
 from opentelemetry.sdk.trace import SpanLimits
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from own_tracers import OwnTracers
 
 from .conftest import Received, Telemetry, client, future, record, stock_hooks
 
-PARENT = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-
-class OwnPropagator(TextMapPropagator):
-    """An application's own, which fails at some messages."""
-
-    def extract(self, carrier, context=None, getter=None):
-        if getter.get(carrier, "broken"):
-            raise LookupError("read")
-        return baggage.set_baggage("keys", str(getter.keys(carrier)), context)
-
-    def inject(self, carrier, context=None, setter=None):
-        setter.set(carrier, "own", "sent")
-        if len(carrier) > 2:
-            raise LookupError("written")
-
-    @property
-    def fields(self):
-        return {"own"}
+PARENT = message_contexts.PARENT.encode()
 
 
 class Odd:
@@ -66,13 +44,6 @@ class Broken(Odd):
         raise ValueError("no text")
 
 
-PROPAGATORS = {
-    "usual": lambda: CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()]),
-    "one": TraceContextTextMapPropagator,
-    "b3": B3MultiFormat,
-    "own": OwnPropagator,
-    "baggage first": lambda: CompositePropagator([W3CBaggagePropagator(), TraceContextTextMapPropagator()]),
-}
 PAIRS = st.sampled_from(
     (
         ("x-tenant", b"shop"),
@@ -168,19 +139,10 @@ class Run:
         plain = dict.fromkeys(("produce_hook", "consume_hook"), hook)
         return plain | dict.fromkeys(("async_produce_hook", "async_consume_hook"), async_hook)
 
-    def around(self, what):
-        """What a step is in."""
-        if what == "span":
-            return self.tracer.start_as_current_span("around")
-        if what == "suppressed":
-            return suppress_instrumentation()
-        remote = TraceContextTextMapPropagator().extract({"traceparent": PARENT.decode(), "tracestate": "a=1,b=2"})
-        return attached(baggage.set_baggage("user", "ann") if what == "bag" else remote)
-
     async def do(self, steps):
         for what, *rest in steps:
             if what in {"span", "bag", "suppressed", "remote"}:
-                with self.around(what):
+                with around(self.tracer, what):
                     await self.do(*rest)
                 continue
             try:
@@ -230,19 +192,6 @@ class Run:
         if self.chosen["is_aio"]:
             return record(topic, key, () if headers is None else tuple(headers), partition)
         return Received(topic, partition, 7, key, b"{}", headers)
-
-
-class attached:  # noqa: N801
-    """A context that is the current one in a block."""
-
-    def __init__(self, made):
-        self._made = made
-
-    def __enter__(self):
-        self._token = context.attach(self._made)
-
-    def __exit__(self, *_error):
-        context.detach(self._token)
 
 
 def happens(chosen, program, broker, caplog):

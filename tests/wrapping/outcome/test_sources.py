@@ -22,7 +22,7 @@ ALLOWED = {
 # What these prepare or conclude falls back to stock's own code, which the skeleton of calls does not know.
 ALLOWED |= {
     ("db/redis/hooks.py", "_enter_pipeline"),
-    ("http/closures.py", "_hand_over"),
+    ("wrapping/closures.py", "_hand_over"),
     *(("http/fastapi/stock_middleware.py", name) for name in ("_legacy_otel", "bind_legacy_otel")),
     *(("http/httpx/hooks.py", name) for name in ("_bound_to", "_of_transport", "_rebind")),
 }

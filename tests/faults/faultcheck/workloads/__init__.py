@@ -21,6 +21,7 @@ from faultcheck.workloads.http_clients import (
 from faultcheck.workloads.http_servers import AiohttpServer, AiohttpServerCaptured
 from faultcheck.workloads.kafka_messages import KafkaMessages
 from faultcheck.workloads.placing import SetUp
+from faultcheck.workloads.rabbit_messages import RabbitMessages
 from faultcheck.workloads.signals import Collection, Exceptions, Logs, Metrics, Propagation, Scrapes
 from faultcheck.workloads.spans import Decorators, Errors, Processors, Spans
 from faultcheck.workloads.stores import Cassandra, Redis
@@ -35,6 +36,7 @@ WORKLOADS = {
     "genai-calls": GenAICalls,
     "celery": CeleryTasks,
     "kafka": KafkaMessages,
+    "rabbitmq": RabbitMessages,
     "grpc": GrpcCalls,
     "aws": AwsCalls,
     "asyncpg": Asyncpg,

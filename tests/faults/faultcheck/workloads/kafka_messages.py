@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import aiokafka
 import kafka
+from confluent_kafka import Message
 from opentelemetry import baggage, context, trace
 from opentelemetry.instrumentation.aiokafka import AIOKafkaInstrumentor
+from opentelemetry.instrumentation.confluent_kafka import ConfluentKafkaInstrumentor
 from opentelemetry.instrumentation.kafka import KafkaInstrumentor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
@@ -43,6 +45,23 @@ def _client(kind: Any, **fields: Any) -> Any:
     given = {"config": {"bootstrap_servers": ["a:1"]}, "client": own, "_client": own, "_group_id": "billing"}
     vars(made).update({**given, "_key_serializer": None, "_value_serializer": None, "_closed": True, **fields})
     return made
+
+
+class _Confluent:
+    """In the place of confluent-kafka's producer and consumer."""
+
+    config: ClassVar = {"bootstrap.servers": "a:1,b:2"}
+    received: Any = None
+
+    def produce(self, topic: str, **more: Any) -> None:
+        if topic == "refused":
+            raise BufferError("the library's")
+        del more
+
+    def poll(self, *_: Any) -> Any:
+        return self.received
+
+    consume = poll
 
 
 class KafkaMessages(Workload):
@@ -84,6 +103,11 @@ class KafkaMessages(Workload):
         self.producer, self.consumer = _client(kafka.KafkaProducer), _client(kafka.KafkaConsumer)
         self.aio_producer, self.aio_consumer = _client(aiokafka.AIOKafkaProducer), _client(aiokafka.AIOKafkaConsumer)
 
+        tracers, instrumentor = self.telemetry.providers()["tracer_provider"], ConfluentKafkaInstrumentor()
+        self.confluent = _Confluent()
+        self.confluent_producer = instrumentor.instrument_producer(self.confluent, tracers)
+        self.confluent_consumer = instrumentor.instrument_consumer(self.confluent, tracers)
+
     def run(self, host: Host) -> None:
         """Send and receive, twice."""
         for turn in ("first", "again"):
@@ -100,8 +124,34 @@ class KafkaMessages(Workload):
                 host.step(f"{turn}: receive, {name}", self._receive, found)
                 host.step(f"{turn}: receive soon, {name}", self._receive_soon, found, "getone")
             host.step(f"{turn}: receive an odd key", self._receive_soon, _record(key=object), "getone")
+            for topic in ("orders", "refused"):
+                host.step(f"{turn}: produce, {topic}", self._produce, topic)
+            for name, headers in {"plain": [_PARENT], "state": [_PARENT, _STATE], "root": None}.items():
+                host.step(f"{turn}: poll, {name}", self._poll, headers)
+            host.step(f"{turn}: consume", self._consume)
             batch = {_PLACE: [_record(_PARENT), _record(key=b"\xff")]}
             host.step(f"{turn}: receive many", self._receive_soon, batch, "getmany")
+
+    def _produce(self, topic: str) -> Any:
+        return self.confluent_producer.produce(topic, b"{}"), trace.get_current_span().is_recording()
+
+    def _poll(self, headers: Any) -> Any:
+        self.confluent.received = Message(topic="orders", partition=1, offset=7, value=b"{}", headers=headers)
+        return self._received(self.confluent_consumer.poll)
+
+    def _consume(self) -> Any:
+        self.confluent.received = [Message(topic="orders", value=b"{}", headers=[_PARENT])]
+        return self._received(self.confluent_consumer.consume)
+
+    def _received(self, receive: Any) -> Any:
+        token = context.attach(context.Context())
+        try:
+            found = receive()
+            self.confluent.received = None if receive == self.confluent_consumer.poll else []
+            receive()
+            return bool(found)
+        finally:
+            context.detach(token)
 
     def _send(self, topic: str) -> Any:
         try:

@@ -1,10 +1,11 @@
 """Closures of stock's that were made before this package was set up, or after it, are handed over."""
 
 import gc
+import weakref
 
 import pytest
 
-from otel_fastpath.http.closures import Closures
+from otel_fastpath.wrapping.closures import Closures
 
 MODULE = """
     def factory(name):
@@ -85,3 +86,21 @@ def test_closures_are_found_after_they_were_given_back(imported):
     take_over(module)
 
     assert function() == "our first"
+
+
+def test_a_closure_that_its_variable_refers_to_is_not_kept(imported):
+    """As an application's, or a channel's, that has it as its method."""
+
+    class Name(str):
+        """What the closure has a variable for."""
+
+        __slots__ = ("__weakref__", "function")
+
+    _, factory = take_over(imported())
+    name = Name("first")
+    name.function = factory(name)
+    assert name.function() == "our first"
+    watched = weakref.ref(name)
+    del name
+    gc.collect()
+    assert watched() is None

@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-aio-pika`: messages that aio-pika sends and receives."""

@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-confluent-kafka`: messages that confluent-kafka sends and receives."""

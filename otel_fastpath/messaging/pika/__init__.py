@@ -1,0 +1,1 @@
+"""`opentelemetry-instrumentation-pika`: messages that pika sends and receives."""
