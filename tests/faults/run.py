@@ -35,6 +35,7 @@ NAMES = (
     "genai-calls",
     "celery",
     "kafka",
+    "anthropic",
     "grpc",
     "aws",
     "asyncpg",

@@ -28,6 +28,7 @@ _PROPAGATORS = "otel_fastpath/others/propagators/sources.json"
 _CELERY = "otel_fastpath/messaging/celery/sources.json"
 _KAFKA = "otel_fastpath/messaging/kafka_python/sources.json"
 _AIOKAFKA = "otel_fastpath/messaging/aiokafka/sources.json"
+_ANTHROPIC = "otel_fastpath/genai/anthropic/sources.json"
 _GRPC = "otel_fastpath/rpc/grpc/sources.json"
 _BOTOCORE = "otel_fastpath/cloud/botocore/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
@@ -43,6 +44,7 @@ COMMANDS = {
     _CELERY: (*_LIBRARY, _CELERY),
     _KAFKA: (*_LIBRARY, _KAFKA),
     _AIOKAFKA: (*_LIBRARY, _AIOKAFKA),
+    _ANTHROPIC: (*_LIBRARY, _ANTHROPIC),
     _GRPC: (*_LIBRARY, _GRPC),
     _BOTOCORE: (*_LIBRARY, _BOTOCORE),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from faultcheck.workloads.anthropic_messages import AnthropicMessages
 from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks, FastAPIsOwn
 from faultcheck.workloads.aws_calls import AwsCalls
 from faultcheck.workloads.celery_tasks import CeleryTasks
@@ -35,6 +36,7 @@ WORKLOADS = {
     "genai-calls": GenAICalls,
     "celery": CeleryTasks,
     "kafka": KafkaMessages,
+    "anthropic": AnthropicMessages,
     "grpc": GrpcCalls,
     "aws": AwsCalls,
     "asyncpg": Asyncpg,
