@@ -126,28 +126,25 @@ def bind_create_invocation(original: Callable[..., Any]) -> Callable[..., object
     switch = Switch()
 
     def _create_invocation(handler: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        attributes = None
+        asked = None
         try:
             if not args and not switch.inert and kwargs.get("extra_body") is None and not replacements.exist():
-                attributes = _attributes(instance, kwargs)
-                model = kwargs.get("model")
-                address, port = (None, None) if attributes is None else (attributes[_ADDRESS], attributes.get(_PORT))
+                asked = _asked(instance, kwargs)
         except Exception as error:
             faults.absorb(_STARTING, error)
-        if attributes is None:
+        if asked is None:
             return original(handler, instance, args, kwargs)
+        attributes, model, host, port = asked
         _stock_inference = handler.inference
-        invocation = _stock_inference(
-            provider=_ANTHROPIC, request_model=model, server_address=address, server_port=port
-        )
+        invocation = _stock_inference(provider=_ANTHROPIC, request_model=model, server_address=host, server_port=port)
         invocation.attributes = attributes
         return invocation
 
     return make_switchable(original, _create_invocation, switch)
 
 
-def _attributes(instance: Any, kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """What `get_llm_request_attributes` returns; None if stock must look."""
+def _asked(instance: Any, kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """What `get_llm_request_attributes` returns, and the model, host and port; None if stock must look."""
     found = dict(_FIRST)
     for name, argument in _ASKED:
         value = kwargs.get(argument)
@@ -160,9 +157,11 @@ def _attributes(instance: Any, kwargs: dict[str, Any]) -> dict[str, Any] | None:
     if type(host) is not str or not host:
         return None
     found[_ADDRESS] = host
-    if port is not None and port not in _DEFAULT_PORTS:
+    if port in _DEFAULT_PORTS:
+        port = None
+    if port is not None:
         found[_PORT] = port
-    return found
+    return found, kwargs.get("model"), host, port
 
 
 def bind_set_response(original: Callable[..., None]) -> Callable[..., object]:

@@ -15,7 +15,7 @@ cpdef bint are_known() except -1
 cdef process_answer(object result, object instance, object invocation, object stream)
 
 @cython.locals(found=dict, name=str, argument=str)
-cdef dict _attributes(object instance, dict kwargs)
+cdef tuple _asked(object instance, dict kwargs)
 
 @cython.locals(given=dict, made=dict, is_counted=cython.bint)
 cdef bint _set_response(object data, object message, object captures) except -1

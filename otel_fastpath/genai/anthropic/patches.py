@@ -98,8 +98,8 @@ PATCHES: Final = (
     _patch(
         "chunk",
         f"{stock.WRAPPERS}:_MessagesStreamMixin._process_chunk",
-        "Puts the message together by Anthropic's own function, which makes pydantic models: 1,200,000 instructions "
-        "for 25 events; here, what telemetry reads of it is kept, and texts are joined at the end.",
+        "Puts the message together by Anthropic's own function, which makes pydantic models and joins texts "
+        "one by one; here, what telemetry reads of it is kept, and texts are joined at the end.",
         lambda original, _settings: hot.genai_anthropic_streamed_messages.bind_process_chunk(original),
         _STREAM,
         *stock.CHUNK,

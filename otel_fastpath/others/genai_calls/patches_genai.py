@@ -72,7 +72,7 @@ PATCHES: Final = (
         _patch(
             name,
             f"{stock.STREAM}:{target}",
-            "A chunk is read through a function of its own and a context manager: 8,000 instructions; here, directly.",
+            "Reads a chunk through two functions and a context manager that does nothing; here, directly.",
             bind,
             ("anthropic, stream of 25 events",),
             stock.READING,

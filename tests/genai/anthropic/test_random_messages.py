@@ -260,6 +260,7 @@ def _seen(program, is_async, caplog):
 
 
 @pytest.mark.proves("anthropic.hooks", "anthropic.request", "anthropic.response", "anthropic.chunk")
+@pytest.mark.proves("genai.stream", "genai.stream.async")
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(program=CALLS, mode=st.sampled_from(("", "span_only", "SPAN_AND_EVENT", "event_only")), is_async=st.booleans())
 def test_random_calls(ours, caplog, monkeypatch, program, mode, is_async):
