@@ -32,12 +32,14 @@ HOOKED: Final = (
     "opentelemetry.util.genai.iterator_capture:IteratorCapture.__init__",
     "opentelemetry.util.genai.iterator_capture:IteratorCapture.extract",
 )
+_PUTTING: Final = (f"{WRAPPERS}:accumulate_event", "anthropic.lib.streaming._messages:accumulate_event")
+# For each event, as few as there are.
+PUT_TOGETHER: Final = CalledAndFound(CHUNK, _PUTTING)
 CALLED: Final = CalledAndFound(
     (*STARTING, *ANSWERED, *CHUNK, *HOOKED),
     (
         *(f"{PATCH}:{name}" for name in ("AnthropicMessage", "IteratorCapture", "MessageWrapper")),
         *(f"{PATCH}:{name}" for name in ("is_anthropic_async_stream", "is_anthropic_stream")),
-        f"{WRAPPERS}:accumulate_event",
-        "anthropic.lib.streaming._messages:accumulate_event",
+        *_PUTTING,
     ),
 )

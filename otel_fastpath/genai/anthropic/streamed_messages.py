@@ -15,7 +15,7 @@ from jiter import from_json as _from_json
 from opentelemetry.instrumentation.genai.anthropic import wrappers as _wrappers
 from opentelemetry.util.genai import types as _parts
 
-from otel_fastpath.genai.anthropic.stock_anthropic import CALLED
+from otel_fastpath.genai.anthropic.stock_anthropic import CALLED, PUT_TOGETHER
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.swapping.switches import Switch, make_switchable
 from otel_fastpath.wrapping.replacements import Replacements
@@ -39,6 +39,7 @@ _Json = _types.InputJSONDelta
 # What other code may replace in stock's module is looked up at each event.
 _globals = vars(_wrappers)
 replacements = Replacements(CALLED)
+_replacements = Replacements(PUT_TOGETHER)
 
 
 class Draft:
@@ -118,7 +119,7 @@ def bind_process_chunk(original: Callable[..., None]) -> Callable[..., object]:
         draft = self._self_message
         try:
             is_usual = type(self._self_stream) in _STREAMS and not _globals["_accumulation_disabled"]
-            if is_usual and not switch.inert and not replacements.exist():
+            if is_usual and not switch.inert and not _replacements.exist():
                 own = chunk.__dict__
                 if type(draft) is Draft:
                     if _take(draft, type(chunk), chunk, own):
@@ -191,8 +192,13 @@ def _take(draft: Draft, kind: type, event: Any, own: dict[str, Any]) -> bool:
         field = _BLOCKS.get(type(block))
         if name != "content_block_start" or field is None or index != len(blocks):
             return False
-        if block.__dict__.get("type") != field or block.__dict__.get("citations") is not None:
+        given: dict[str, Any] = block.__dict__
+        if given.get("type") != field or given.get("citations") is not None:
             return False
+        # Texts are added to what is there, and a tool's name and id are read at the end.
+        for each in ("id", "name") if field == "tool_use" else (field,):
+            if type(given.get(each)) is not str:
+                return False
         blocks.append((field, event, []))
         return True
     if index >= len(blocks):

@@ -10,6 +10,7 @@ cdef dict _BLOCKS
 cdef dict _PIECES
 cdef frozenset _STREAMS
 cdef Replacements replacements
+cdef Replacements _replacements
 
 cdef class Draft:
     cdef readonly object started
@@ -30,7 +31,7 @@ cdef Draft _begin(object event, dict own, dict buffers)
 
 cdef bint add_usage(dict fields, dict usage) except -1
 
-@cython.locals(blocks=list)
+@cython.locals(blocks=list, given=dict)
 cdef bint _take(Draft draft, object kind, object event, dict own) except -1
 
 @cython.locals(given=dict)
