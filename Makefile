@@ -301,6 +301,7 @@ sources/others: setup
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/genai_calls/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/others/suppression/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/celery/sources.json
+	$(PY) tests/others/library_fingerprints.py otel_fastpath/genai/anthropic/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/kafka_python/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/aiokafka/sources.json
 	$(PY) tests/others/library_fingerprints.py otel_fastpath/messaging/confluent_kafka/sources.json

@@ -91,6 +91,7 @@ SUBJECTS = (
         "clients of LLMs",
         {
             "OpenAI": ("openai",),
+            "Anthropic": ("anthropic",),
             "Other instrumentations": ("genai", "versions", "openllmetry", "openinference"),
         },
     ),  # With what no other one names, such as the next library.

@@ -56,6 +56,7 @@ LIBRARIES: Final = Libraries(
             f"{_STOCK}.openai_v2",
             wrapper="openai",
         ),
+        Declarations("genai.anthropic.patches", f"{_STOCK}.genai.anthropic"),
         Declarations("messaging.celery.patches", f"{_STOCK}.celery"),
         Declarations("messaging.kafka_python.patches", f"{_STOCK}.kafka"),
         Declarations("messaging.aiokafka.patches", f"{_STOCK}.aiokafka"),

@@ -89,22 +89,12 @@ APPLICATIONS = {
     *("openai", "asyncpg", "cassandra", "psycopg", "psycopg2", "redis", "sqlalchemy"),
     *("fastapi", "starlette", "flask", "httpx", "httpcore", "requests"),
 }
-# What the hooks of HTTP, messages, RPC and clouds are for, which are imported once one of these is.
+# What the hooks of HTTP, messages, RPC, clouds and LLMs are for, which are imported once one of these is.
 SERVERS_AND_CLIENTS = {
-    *(
-        "aio_pika",
-        "aiohttp",
-        "botocore",
-        "celery",
-        "django",
-        "fastapi",
-        "flask",
-        "grpc",
-        "pika",
-        "requests",
-        "starlette",
-    ),
-    "yarl",
+    *("aio_pika", "aiohttp", "anthropic", "botocore", "celery", "django", "fastapi", "flask", "grpc"),
+    *("pika", "requests", "starlette", "yarl"),
+    # Anthropic's parser of JSON.
+    "jiter",
 }
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
@@ -290,7 +280,7 @@ def test_libraries_do_not_know_each_other():
 
 def is_hook(name):
     """Whether this is a module of hooks: only the `patches` beside it are imported before what is patched."""
-    folders = (f"{NAME}.cloud.", f"{NAME}.http.", f"{NAME}.messaging.", f"{NAME}.rpc.")
+    folders = tuple(f"{NAME}.{each}." for each in ("cloud", "genai.anthropic", "http", "messaging", "rpc"))
     return name.startswith(folders) and name.rpartition(".")[2] not in {
         "instrumenting",
         "patches",

@@ -24,6 +24,8 @@ TWINS: Final = (
     "db.queries.sql_c",
     "db.queries.summary_c",
     "db.sqlalchemy.checkouts_c",
+    "genai.anthropic.created_messages_c",
+    "genai.anthropic.streamed_messages_c",
     "genai.openai.calls_c",
     "genai.openai.prepared_calls_c",
     "genai.openai.reading.iterators_c",
@@ -90,6 +92,7 @@ TWINS: Final = (
     "others.genai_calls.contents_c",
     "others.genai_calls.finishing_c",
     "others.genai_calls.invocations_c",
+    "others.genai_calls.stream_reading_c",
     "others.propagators.aws_xray_c",
     "others.propagators.b3_c",
     "others.propagators.jaeger_c",
@@ -146,6 +149,8 @@ if TYPE_CHECKING:
     from otel_fastpath.db.queries import sql as db_queries_sql
     from otel_fastpath.db.queries import summary as db_queries_summary
     from otel_fastpath.db.sqlalchemy import checkouts as db_sqlalchemy_checkouts
+    from otel_fastpath.genai.anthropic import created_messages as genai_anthropic_created_messages
+    from otel_fastpath.genai.anthropic import streamed_messages as genai_anthropic_streamed_messages
     from otel_fastpath.genai.openai import calls as genai_openai_calls
     from otel_fastpath.genai.openai import prepared_calls as genai_openai_prepared_calls
     from otel_fastpath.genai.openai.reading import iterators as genai_openai_reading_iterators
@@ -212,6 +217,7 @@ if TYPE_CHECKING:
     from otel_fastpath.others.genai_calls import contents as others_genai_calls_contents
     from otel_fastpath.others.genai_calls import finishing as others_genai_calls_finishing
     from otel_fastpath.others.genai_calls import invocations as others_genai_calls_invocations
+    from otel_fastpath.others.genai_calls import stream_reading as others_genai_calls_stream_reading
     from otel_fastpath.others.propagators import aws_xray as others_propagators_aws_xray
     from otel_fastpath.others.propagators import b3 as others_propagators_b3
     from otel_fastpath.others.propagators import jaeger as others_propagators_jaeger

@@ -69,6 +69,7 @@ _TIMED: Final = {
     "aiobotocore.calls": _calls_argument(1, "original_func"),
     "aiokafka.hooks": _calls_argument(0, "func"),
     "aiohttp_client.trace_config": _calls_none,
+    "anthropic.hooks": _calls_argument(0, "wrapped"),
     "botocore.calls": _calls_argument(1, "original_func"),
     "celery.hooks": _calls_none,
     "aiohttp_server.request": _calls_argument(1, "handler"),

@@ -36,6 +36,7 @@ NAMES = (
     "celery",
     "kafka",
     "rabbitmq",
+    "anthropic",
     "grpc",
     "aws",
     "asyncpg",

@@ -47,6 +47,8 @@ def distribution(place: str) -> str:
         return f"opentelemetry-exporter-{rest[1]}"
     if rest[0] == "util":
         return f"opentelemetry-util-{rest[1]}"
+    if rest[1] == "genai":
+        rest[1] = f"genai-{rest[2]}"
     name = "" if rest[1] in _SHARED else f"-{_INSTRUMENTATIONS.get(rest[1], rest[1].replace('_', '-'))}"
     return f"opentelemetry-instrumentation{name}"
 

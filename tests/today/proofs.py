@@ -145,6 +145,7 @@ _LONGER = {
     "grpc": 5.0,
     "kafka": 5.0,
     "rabbitmq": 5.0,
+    "anthropic": 5.0,
 }
 _LOAD = "tests/http/real_servers/test_load.py::test_many_clients"
 _STRESS = "tests/free_threaded/test_stress.py::test_nothing_is_lost"

@@ -31,6 +31,7 @@ _AIOKAFKA = "otel_fastpath/messaging/aiokafka/sources.json"
 _PIKA = "otel_fastpath/messaging/pika/sources.json"
 _AIO_PIKA = "otel_fastpath/messaging/aio_pika/sources.json"
 _CONFLUENT = "otel_fastpath/messaging/confluent_kafka/sources.json"
+_ANTHROPIC = "otel_fastpath/genai/anthropic/sources.json"
 _GRPC = "otel_fastpath/rpc/grpc/sources.json"
 _BOTOCORE = "otel_fastpath/cloud/botocore/sources.json"
 _SUPPRESSION = "otel_fastpath/others/suppression/sources.json"
@@ -49,6 +50,7 @@ COMMANDS = {
     _CONFLUENT: (*_LIBRARY, _CONFLUENT),
     _PIKA: (*_LIBRARY, _PIKA),
     _AIO_PIKA: (*_LIBRARY, _AIO_PIKA),
+    _ANTHROPIC: (*_LIBRARY, _ANTHROPIC),
     _GRPC: (*_LIBRARY, _GRPC),
     _BOTOCORE: (*_LIBRARY, _BOTOCORE),
     _SUPPRESSION: (*_LIBRARY, _SUPPRESSION),

@@ -23,11 +23,11 @@ from yarl import URL
 from otel_fastpath.messaging.aio_pika.stock_aio_pika import HOOKED
 from otel_fastpath.messaging.message_headers import inject_mapped, mapped_context
 from otel_fastpath.messaging.message_hooks import add_texts, give_back, is_usual, own_tracer
-from otel_fastpath.messaging.stock_messages import variables
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.context_functions import attach_known
 from otel_fastpath.wrapping.call_span import is_suppressed
 from otel_fastpath.wrapping.replacements import Replacements
+from otel_fastpath.wrapping.stock_hooks import variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,9 @@ from typing import Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.messaging.aio_pika import stock_aio_pika as stock
-from otel_fastpath.messaging.stock_messages import Hooks, closures_patch, hooks_patch
+from otel_fastpath.messaging.stock_messages import closures_patch, hooks_patch
 from otel_fastpath.wrapping.closures import Closures
+from otel_fastpath.wrapping.stock_hooks import Hooks
 
 CALLBACKS: Final = Closures("decorated")
 HOOKS: Final = Hooks(

@@ -16,9 +16,10 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.messaging.aiokafka.stock_aiokafka import HOOKED
 from otel_fastpath.messaging.message_headers import remote_context, write_header
 from otel_fastpath.messaging.message_hooks import describe, finish, is_usual, json_of, own_tracer
-from otel_fastpath.messaging.stock_messages import again, variables
+from otel_fastpath.messaging.stock_messages import again
 from otel_fastpath.patching import faults
 from otel_fastpath.wrapping.replacements import Replacements
+from otel_fastpath.wrapping.stock_hooks import variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,10 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.messaging.kafka_python.stock_kafka import HOOKED
 from otel_fastpath.messaging.message_headers import remote_context, write_header
 from otel_fastpath.messaging.message_hooks import describe, finish, is_usual, json_of, own_tracer
-from otel_fastpath.messaging.stock_messages import variables
 from otel_fastpath.patching import faults
 from otel_fastpath.trace.context.scope import raise_as_generator
 from otel_fastpath.wrapping.replacements import Replacements
+from otel_fastpath.wrapping.stock_hooks import variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

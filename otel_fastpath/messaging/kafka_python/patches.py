@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.messaging.kafka_python import stock_kafka as stock
-from otel_fastpath.messaging.stock_messages import Hooks, hooks_patch
+from otel_fastpath.messaging.stock_messages import hooks_patch
+from otel_fastpath.wrapping.stock_hooks import Hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,7 +31,7 @@ def _patch(
         make=make,
         requires=_REQUIRES,
         sources=stock.KNOWN.sources(target, *stock.DATA, *rests_on),
-        after=(stock.INFERENCE,),
+        after=(stock.INFERENCE, *((stock.STREAM,) if name.startswith("stream") else ())),
         budgets=budgets,
     )
 
@@ -67,5 +67,19 @@ PATCHES: Final = (
         "`dataclasses.fields` makes a list of 51 fields for each call inside another one: 100,000 instructions.",
         lambda: hot.others_genai_calls_invocations.bind_merge,
         ("genai, chat within another",),
+    ),
+    *(
+        _patch(
+            name,
+            f"{stock.STREAM}:{target}",
+            "Reads a chunk through two functions and a context manager that does nothing; here, directly.",
+            bind,
+            ("anthropic, stream of 25 events",),
+            stock.READING,
+        )
+        for name, target, bind in (
+            ("stream", "SyncStreamWrapper.__next__", lambda: hot.others_genai_calls_stream_reading.bind_next),
+            ("stream.async", "AsyncStreamWrapper.__anext__", lambda: hot.others_genai_calls_stream_reading.bind_anext),
+        )
     ),
 )

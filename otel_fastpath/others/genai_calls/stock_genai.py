@@ -28,6 +28,12 @@ MERGE: Final = f"{BASE}:_ContextData.merge"
 # What each replacement stands for besides its target.
 DATA: Final = (f"{INFERENCE}:InferenceData", f"{BASE}:_ContextData")
 _CONVERSATION: Final = f"{PACKAGE}._conversation_context"
+STREAM: Final = f"{PACKAGE}.stream"
+READING: Final = (
+    *(f"{STREAM}:{kind}._advance" for kind in ("SyncStreamWrapper", "AsyncStreamWrapper")),
+    f"{STREAM}:_StreamTelemetry._execution_context",
+    f"{_CALL}._suspended",
+)
 STARTING: Final = (
     f"{_CALL}.__init__",
     f"{INFERENCE}:_should_emit_event",
@@ -121,3 +127,4 @@ BEGUN: Final = StockInvocations(
 )
 MEASURED: Final = StockInvocations(CHUNK)
 FINISHED: Final = StockInvocations(FINISHING, (*_USED, f"{BASE}:gen_ai_json_dumps"), (f"{INFERENCE}:get_value",))
+READ: Final = StockInvocations(READING)

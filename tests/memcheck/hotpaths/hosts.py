@@ -35,6 +35,7 @@ HOSTS: Final[Mapping[str, tuple[str, ...]]] = {
     "celery": ("messaging/celery",),
     "kafka": ("messaging/kafka_python", "messaging/aiokafka", "messaging/confluent_kafka"),
     "rabbitmq": ("messaging/aio_pika", "messaging/pika"),
+    "anthropic": ("genai/anthropic",),
     "grpc": ("rpc/grpc",),
     "aws": ("cloud/botocore", "cloud/aws_lambda"),
     # No library: what the instrumentations of several use.

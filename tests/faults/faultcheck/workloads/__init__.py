@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from faultcheck.workloads.anthropic_messages import AnthropicMessages
 from faultcheck.workloads.asgi_servers import ASGIServers, ASGIServersHooks, FastAPIsOwn
 from faultcheck.workloads.aws_calls import AwsCalls
 from faultcheck.workloads.celery_tasks import CeleryTasks
@@ -37,6 +38,7 @@ WORKLOADS = {
     "celery": CeleryTasks,
     "kafka": KafkaMessages,
     "rabbitmq": RabbitMessages,
+    "anthropic": AnthropicMessages,
     "grpc": GrpcCalls,
     "aws": AwsCalls,
     "asyncpg": Asyncpg,
