@@ -66,6 +66,8 @@ def _serves(installation: Installation, function: Any, _hook: Any) -> Any:
 
 # The name of a patch -> what its hooks call of the host's.
 _TIMED: Final = {
+    "aio_pika.callback": _calls_variable("callback"),
+    "aio_pika.hooks": _calls_argument(0, "wrapped"),
     "aiobotocore.calls": _calls_argument(1, "original_func"),
     "aiokafka.hooks": _calls_argument(0, "func"),
     "aiohttp_client.trace_config": _calls_none,
@@ -79,6 +81,8 @@ _TIMED: Final = {
     "kafka_python.hooks": _calls_argument(0, "func"),
     "httpx.sync": _calls_argument(0, "wrapped"),
     "httpx.async": _calls_argument(0, "wrapped"),
+    "pika.callback": _calls_variable("callback"),
+    "pika.publish": _calls_variable("original_function"),
     "requests.send": _calls_variable("wrapped_send"),
     "urllib3.urlopen": _calls_argument(0, "wrapped"),
 }
@@ -90,12 +94,16 @@ class Diverted:
     """The layers over diverted hooks."""
 
     def __init__(self) -> None:
-        # The function or partial object -> its patch, the hook below the layer, and the layer's.
-        self._laid: weakref.WeakKeyDictionary[Any, tuple[Installation, Any, CountedHook]] = weakref.WeakKeyDictionary()
+        # The function or partial object -> its patch and the hook, which its layer keeps: it may refer to the function.
+        self._laid: weakref.WeakKeyDictionary[Any, tuple[Installation, weakref.ref[CountedHook]]]
+        self._laid = weakref.WeakKeyDictionary()
 
     def hooks(self) -> Iterator[tuple[str, CountedHook]]:
         """The name of the patch, and the hook, of each layer."""
-        return ((installation.patch.name, hook) for installation, _, hook in list(self._laid.values()))
+        for installation, kept in list(self._laid.values()):
+            hook = kept()
+            if hook is not None:
+                yield installation.patch.name, hook
 
     def lay(self) -> None:
         """Lay a layer over each hook that was diverted since the last time."""
@@ -106,22 +114,27 @@ class Diverted:
 
     def _lay(self, installation: Installation, function: Any) -> None:
         diversions: Any = installation.patch.diversions
-        below, known = diversions.replacement(function), self._laid.get(function)
+        below = diversions.replacement(function)
         if below is None or getattr(function, "__name__", "") in _NOT_TIMED:
             return
-        if known is not None and below is known[2].layer:
+        known = self._hook_of(function)
+        if known is not None and below is known.layer:
             return
         hook = CountedHook(below, _TIMED[installation.patch.name](installation, function, below))
         diversions.redirect(function, hook.layer)
-        self._laid[function] = installation, below, hook
+        self._laid[function] = installation, weakref.ref(hook)
+
+    def _hook_of(self, function: Any) -> CountedHook | None:
+        laid = self._laid.get(function)
+        return None if laid is None else laid[1]()
 
     def lift(self) -> None:
         """Remove all layers."""
-        for function, (installation, below, hook) in list(self._laid.items()):
-            call_guarded(_PLACE, _lift, installation.patch.diversions, function, below, hook)
+        for function, (installation, _) in list(self._laid.items()):
+            call_guarded(_PLACE, _lift, installation.patch.diversions, function, self._hook_of(function))
         self._laid.clear()
 
 
-def _lift(diversions: Any, function: Any, below: Any, hook: CountedHook) -> None:
-    if diversions.replacement(function) is hook.layer:
-        diversions.redirect(function, below)
+def _lift(diversions: Any, function: Any, hook: CountedHook | None) -> None:
+    if hook is not None and diversions.replacement(function) is hook.layer:
+        diversions.redirect(function, hook.below)

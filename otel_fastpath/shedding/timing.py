@@ -38,10 +38,11 @@ class CountedHook:
         time: Has a call timed: called with the hook, this object and the arguments.
 
     Attributes:
-        layer: The function that counts the calls.
+        below: The hook itself.
+        layer: The function that counts the calls; it keeps this object.
     """
 
-    __slots__ = ("_counter", "_drawn", "_price", "_taken", "_time", "_times", "layer")
+    __slots__ = ("__weakref__", "_counter", "_drawn", "_price", "_taken", "_time", "_times", "below", "layer")
 
     def __init__(self, function: Any, time: Callable[[CountedHook, Any, Any], Any]) -> None:
         self._times: deque[float] = deque(maxlen=_MEMORY)
@@ -49,6 +50,7 @@ class CountedHook:
         self._taken = 0
         self._drawn = _FIRST
         self._time = time
+        self.below = function
         self.layer, self._counter = layer.lay(function, self._time_this, _FIRST)
 
     @property
