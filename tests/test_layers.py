@@ -91,10 +91,8 @@ APPLICATIONS = {
 }
 # What the hooks of HTTP, messages, RPC, clouds and LLMs are for, which are imported once one of these is.
 SERVERS_AND_CLIENTS = {
-    *("aio_pika", "aiohttp", "anthropic", "botocore", "celery", "django", "fastapi", "flask", "grpc"),
-    *("pika", "requests", "starlette", "yarl"),
-    # Anthropic's parser of JSON.
-    "jiter",
+    *("aio_pika", "aiohttp", "anthropic", "botocore", "celery", "django", "fastapi", "flask", "grpc", "jiter", "pika"),
+    *("requests", "starlette", "yarl"),
 }
 # An exporter over HTTP imports requests when it is made, and our part of it when it first sends.
 IN_FUNCTIONS = {
@@ -115,13 +113,7 @@ DECIDES = {
 
 @dataclass(frozen=True)
 class Import:
-    """One module that a file imports.
-
-    Attributes:
-        importer: The importing module.
-        target: The imported one.
-        at_top: Whether importing the importer imports it.
-    """
+    """One module that a file imports; `at_top`: whether importing the importer imports it."""
 
     importer: str
     target: str
@@ -398,8 +390,6 @@ def test_only_settings_read_the_environment():
             elif isinstance(node, ast.ImportFrom) and node.module == "os":
                 readers |= {name for each in node.names if each.name in {"environ", "getenv", "environb"}}
 
-    assert {
-        name
-        for name in readers
-        if not name.startswith(tuple(f"{NAME}.tools.{each}." for each in ("budget", "bench", "common", "prove")))
-    } <= {f"{NAME}.settings", f"{NAME}.compiled.build_hook"}
+    apart = tuple(f"{NAME}.tools.{each}." for each in ("budget", "bench", "common", "prove"))
+    known = {f"{NAME}.settings", f"{NAME}.compiled.build_hook"}
+    assert {each for each in readers if not each.startswith(apart)} <= known

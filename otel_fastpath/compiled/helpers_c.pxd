@@ -1,9 +1,6 @@
 # The C forms of helpers.py.
 from cpython.object cimport PyObject
 
-cdef enum:
-    HOLDS_CHEAPLY = 1
-
 cdef extern from *:
     """
     #include <math.h>
@@ -343,6 +340,7 @@ cdef extern from *:
         return made;
     }
     """
+    bint HOLDS_CHEAPLY "1"
     object get_item "otel_fastpath_get_item"(dict mapping, object key)
     object value_of "otel_fastpath_get_item"(object mapping, object key)
     dict copied "otel_fastpath_copied"(dict mapping)

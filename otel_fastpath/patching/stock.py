@@ -119,7 +119,7 @@ class Stock:
             check_sources(self._sources, _DECORATORS)
             error = None
         except SkipError as skip:
-            error = let_frames_go(skip)
+            error = skip.without_frames()
         for place in self._sources:
             owner, name = _owner_of(place)
             found[id(owner), name] = (owner, name, getattr(owner, name))
@@ -140,7 +140,7 @@ class Stock:
                     self._check(f"{owner.__name__}:{name}", _plain(value))
                     waiting.append(value)
                 except SkipError as skip:
-                    error = error or let_frames_go(skip)
+                    error = error or skip.without_frames()
         return list(found.values()), error
 
     def _check(self, place: str, function: Any) -> None:
@@ -163,12 +163,6 @@ class Stock:
         """Every function as it is written: "module:qualified.name"."""
         functions = (_plain(value) for _, _, value in self.look()[0])
         return {f"{each.__module__}:{each.__qualname__}" for each in functions if hasattr(each, "__qualname__")}
-
-
-def let_frames_go(error: SkipError) -> SkipError:
-    """The error without the frames it came through: kept in one of them, it would keep them, and the host's below."""
-    error.__context__ = None
-    return error.with_traceback(None)
 
 
 class Reached(Stock):

@@ -36,6 +36,7 @@ _KNOWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("falcon", "falcon"): {"falcon": "falcon"},
     ("fastapi", "fastapi"): {"fastapi": "fastapi"},
     ("flask", "flask"): {"flask": "flask"},
+    ("genai-anthropic", "anthropic"): {"anthropic": "anthropic"},
     ("genai-openai", "openai"): {"openai": "openai"},
     ("grpc", "grpc_aio_client"): {"grpcio": "grpc"},
     ("grpc", "grpc_aio_server"): {"grpcio": "grpc"},

@@ -302,10 +302,7 @@ def _begin(call: Any, span: Any, series: Any, start_ns: Any, is_outer: Any = Fal
                 call._started -= max(time_ns() - start_ns, 0) / 1e9
             call.series = series
         if span is not None:
-            if HOLDS_CHEAPLY:
-                call.recording = call._is_ours and is_recording(span)
-            else:
-                call.recording = call._is_ours and span.is_recording()
+            call.recording = call._is_ours and (is_recording(span) if HOLDS_CHEAPLY else span.is_recording())
         if is_outer:
             call._token = _attach_outer(call, span)
         elif span is not None:

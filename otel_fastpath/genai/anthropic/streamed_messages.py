@@ -34,8 +34,9 @@ _PIECES: dict[Any, tuple[str, str]] = {
     _types.TextDelta: ("text", "text_delta"),
     _types.ThinkingDelta: ("thinking", "thinking_delta"),
 }
-_OWN = ("blocks", "buffers", "fields", "later", "made", "started")
 _Json = _types.InputJSONDelta
+# The fields of a `Draft`: all others are the message's.
+_OWN = frozenset(("blocks", "buffers", "fields", "later", "made", "started"))
 # What other code may replace in stock's module is looked up at each event.
 _globals = vars(_wrappers)
 replacements = Replacements(CALLED)
@@ -54,7 +55,7 @@ class Draft:
         made: The message, once something else has asked for it: nothing is added here from then on.
     """
 
-    __slots__ = _OWN
+    __slots__ = ("blocks", "buffers", "fields", "later", "made", "started")
 
     def __init__(self, started: Any, fields: dict[str, Any], buffers: dict[int, bytes]) -> None:
         self.started = started

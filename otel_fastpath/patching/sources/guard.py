@@ -39,6 +39,11 @@ _digests: Final[dict[int, tuple[Any, str]]] = {}
 class SkipError(Exception):
     """The target is not what the patch was written against; the message says why."""
 
+    def without_frames(self) -> SkipError:
+        """This error without the frames it came through: kept in one, it would keep them, and the host's below."""
+        self.__context__ = None
+        return self.with_traceback(None)
+
 
 class UnmetError(SkipError):
     """The patch does not support the installed versions."""

@@ -21,7 +21,7 @@ from otel_fastpath.patching.sources.guard import (
     owner_of,
     resolve,
 )
-from otel_fastpath.patching.stock import Stock, let_frames_go, watched
+from otel_fastpath.patching.stock import Stock, watched
 from otel_fastpath.trace.stock_sources import KNOWN, sources, sources_if_any
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class StockPropagator(Stock):
         try:
             check_sources({**self.functions, **self._written}, frozenset())
         except SkipError as skip:
-            error = let_frames_go(skip)
+            error = skip.without_frames()
         places = [place for place, of in self.functions.items() if MAY_BE_MISSING not in of or _exists(place)]
         owners = [
             owner_of(importlib.import_module(place.partition(":")[0]), place) for place in (*places, *self.values)
