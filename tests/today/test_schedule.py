@@ -35,9 +35,9 @@ def test_each_item_runs_once_within_twenty_days():
 
 
 def test_no_day_is_longer_than_its_limit():
-    """As estimated; a tenth of the five minutes is left for what takes longer."""
+    """As estimated; a fifteenth of the five minutes is left for what takes longer."""
     loads = [sum(part.seconds for part in day) for day in days(FIRST)]
-    assert max(loads) <= MOST_SECONDS <= LIMIT * 9 / 10
+    assert max(loads) <= MOST_SECONDS <= LIMIT * 14 / 15
     assert min(loads) > 0
 
 
