@@ -123,7 +123,6 @@ TWINS: Final = (
     "trace.spans.ending_c",
     "trace.spans.events_c",
     "trace.spans.identity_c",
-    "trace.spans.kept_attributes_c",
     "trace.spans.links_c",
     "trace.spans.recorded_c",
     "trace.spans.span_c",
@@ -248,7 +247,6 @@ if TYPE_CHECKING:
     from otel_fastpath.trace.spans import ending as trace_spans_ending
     from otel_fastpath.trace.spans import events as trace_spans_events
     from otel_fastpath.trace.spans import identity as trace_spans_identity
-    from otel_fastpath.trace.spans import kept_attributes as trace_spans_kept_attributes
     from otel_fastpath.trace.spans import links as trace_spans_links
     from otel_fastpath.trace.spans import recorded as trace_spans_recorded
     from otel_fastpath.trace.spans import span as trace_spans_span

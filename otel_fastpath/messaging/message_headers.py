@@ -71,7 +71,7 @@ def _context_of(found: dict[str, Any]) -> Any:
     return context
 
 
-def _write_mapped(headers: Any) -> bool:
+def write_mapped(headers: Any) -> bool:
     """Add to a dict what is written in the current context; False if stock must do it."""
     context = None if type(headers) is not dict or w3c_writer() is None else known_context(None)
     if context is None or context.get(_BAGGAGE_KEY):
@@ -100,7 +100,7 @@ def inject_mapped(headers: Any, place: str) -> None:
     """Write into a dict what the propagators write in the current context."""
     is_written = False
     try:
-        is_written = _write_mapped(headers)
+        is_written = write_mapped(headers)
     except Exception as error:
         faults.absorb(place, error)
     if not is_written:

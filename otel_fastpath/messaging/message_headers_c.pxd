@@ -14,7 +14,7 @@ cdef remote_context(object headers)
 cdef _context_of(dict found)
 
 @cython.locals(header=str)
-cdef bint _write_mapped(object headers) except -1
+cdef bint write_mapped(object headers) except -1
 
 @cython.locals(found=dict)
 cdef mapped_context(object headers)

@@ -12,7 +12,7 @@ from otel_fastpath.compiled.helpers import get_item
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.cache import keep
 from otel_fastpath.trace.context.current_context import detach, restore
-from otel_fastpath.trace.spans.kept_attributes import is_silent, keeps_all
+from otel_fastpath.trace.spans.recorded import is_silent, keeps_all
 from otel_fastpath.wrapping.starting import end_span
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import PROPAGATING, SDK
 from otel_fastpath.trace.stock_sources import sources as sources_of_signals
-from otel_fastpath.wrapping.stock_hooks import CalledAndFound
+from otel_fastpath.wrapping.stock_hooks import CalledAndFound, divert_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,16 +80,7 @@ def hooks_patch(
     """
 
     def make(original: Any, _settings: Config) -> Any:
-        @functools.wraps(original)
-        def _instrument(*args: Any, **kwargs: Any) -> None:
-            original(*args, **kwargs)
-            call_guarded(f"accelerating {name}", hooks.divert)
-            # Before the first message comes, which would have to wait for it.
-            call_guarded(f"accelerating {name}", are_known())
-
-        # It may have instrumented before this.
-        hooks.divert()
-        return _instrument
+        return divert_after(original, name, hooks.divert, are_known)
 
     return Patch(
         name=f"{name}.hooks",

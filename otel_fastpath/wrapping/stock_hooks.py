@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.sources.guard import ReplacedError, owner_of
 from otel_fastpath.patching.stock import Reached
 from otel_fastpath.patching.swapping.diverting import Diversions
@@ -73,3 +75,25 @@ def variables(hook: Any) -> dict[str, Any]:
     """The variables of a closure, such as stock's hooks are."""
     cells = zip(hook.__code__.co_freevars, hook.__closure__ or (), strict=True)
     return {name: cell.cell_contents for name, cell in cells}
+
+
+def divert_after(
+    original: Any, name: str, divert: Callable[[], None], are_known: Callable[[], Callable[[], bool]]
+) -> Callable[..., None]:
+    """Wrap an instrumentation's `_instrument`, after which its hooks run this package's.
+
+    Args:
+        original: The method.
+        name: The name of the library, for the report of a fault.
+        divert: Lets the hooks that are there run this package's; called now, too: it may have instrumented before.
+        are_known: Returns what looks at what the hooks call, for which the first call would have to wait.
+    """
+
+    @functools.wraps(original)
+    def _instrument(*args: Any, **kwargs: Any) -> None:
+        original(*args, **kwargs)
+        call_guarded(f"accelerating {name}", divert)
+        call_guarded(f"accelerating {name}", are_known())
+
+    divert()
+    return _instrument

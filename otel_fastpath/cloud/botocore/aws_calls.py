@@ -37,7 +37,7 @@ from otel_fastpath.compiled.helpers import new_instance
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
 from otel_fastpath.trace.context.current_context import attach_flags, detach, restore
-from otel_fastpath.trace.spans.kept_attributes import is_silent, keeps_all
+from otel_fastpath.trace.spans.recorded import is_silent, keeps_all
 
 _BEGINNING = "the beginning of a call of AWS"
 _END = "the end of a call of AWS"

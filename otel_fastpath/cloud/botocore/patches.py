@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.cloud.botocore import stock_botocore as stock
 from otel_fastpath.compiled import hot
-from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.swapping.diverting import Diversions
 from otel_fastpath.trace.stock_sources import SDK, sources
+from otel_fastpath.wrapping.stock_hooks import divert_after
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -39,15 +39,9 @@ def divert(instrumentor: str) -> None:
 
 
 def _make(instrumentor: str, original: Any, _settings: Config) -> Any:
-    @functools.wraps(original)
-    def _instrument(*args: Any, **kwargs: Any) -> None:
-        original(*args, **kwargs)
-        # Before the first call comes, which would have to wait for it.
-        call_guarded("accelerating botocore", hot.cloud_botocore_aws_calls.are_known)
-
-    # It may have instrumented before this.
-    divert(instrumentor)
-    return _instrument
+    return divert_after(
+        original, "botocore", functools.partial(divert, instrumentor), lambda: hot.cloud_botocore_aws_calls.are_known
+    )
 
 
 def _patch(name: str, instrumentor: str, *budgets: str) -> Patch:

@@ -145,13 +145,13 @@ def bind_create_invocation(original: Callable[..., Any]) -> Callable[..., object
 
 def _asked(instance: Any, kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
     """What `get_llm_request_attributes` returns, and the model, host and port; None if stock must look."""
+    if type(instance) not in _RESOURCES:
+        return None
     found = dict(_FIRST)
     for name, argument in _ASKED:
         value = kwargs.get(argument)
         if value is not None:
             found[name] = value
-    if type(instance) not in _RESOURCES:
-        return None
     url = instance._client.base_url
     host, port = url.host, url.port
     if type(host) is not str or not host:

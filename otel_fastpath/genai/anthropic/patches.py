@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.genai.anthropic import stock_anthropic as stock
-from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.trace.stock_sources import SDK
-from otel_fastpath.wrapping.stock_hooks import Hooks
+from otel_fastpath.wrapping.stock_hooks import Hooks, divert_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,16 +33,7 @@ HOOKS: Final = Hooks(stock.PATCH, _PLACES, _bind)
 
 
 def _instrumenting(original: Any, _settings: Config) -> Any:
-    @functools.wraps(original)
-    def _instrument(*args: Any, **kwargs: Any) -> None:
-        original(*args, **kwargs)
-        call_guarded("accelerating Anthropic", HOOKS.divert)
-        # Before the first call comes, which would have to wait for it.
-        call_guarded("accelerating Anthropic", hot.genai_anthropic_created_messages.are_known)
-
-    # It may have instrumented before this.
-    HOOKS.divert()
-    return _instrument
+    return divert_after(original, "Anthropic", HOOKS.divert, lambda: hot.genai_anthropic_created_messages.are_known)
 
 
 def _patch(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from otel_fastpath.compiled import hot
 from otel_fastpath.messaging.celery import stock_celery as stock
-from otel_fastpath.patching.outcome import call_guarded
 from otel_fastpath.patching.patch import Patch
 from otel_fastpath.patching.swapping.diverting import Diversions
 from otel_fastpath.trace.stock_sources import PROPAGATING, SDK, sources
+from otel_fastpath.wrapping.stock_hooks import divert_after
 
 if TYPE_CHECKING:
     from otel_fastpath.settings import Config
@@ -29,15 +28,7 @@ def divert() -> None:
 
 
 def _make(original: Any, _settings: Config) -> Any:
-    @functools.wraps(original)
-    def _instrument(*args: Any, **kwargs: Any) -> None:
-        original(*args, **kwargs)
-        # Before the first task comes, which would have to wait for it.
-        call_guarded("accelerating Celery", hot.messaging_celery_task_hooks.are_known)
-
-    # It may have instrumented before this.
-    divert()
-    return _instrument
+    return divert_after(original, "Celery", divert, lambda: hot.messaging_celery_task_hooks.are_known)
 
 
 PATCHES: Final = (

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from celery._state import get_current_app
 from celery.app.base import Celery
 from celery.app.task import Context
-from opentelemetry.baggage import _BAGGAGE_KEY
 from opentelemetry.instrumentation import celery as _stock
 from opentelemetry.instrumentation.celery import CeleryInstrumentor
 from opentelemetry.instrumentation.celery import utils as _utils
@@ -23,13 +22,14 @@ from opentelemetry.trace import SpanKind
 from otel_fastpath.compiled.facts import Facts
 from otel_fastpath.messaging.celery.stock_celery import HOOKED
 from otel_fastpath.messaging.celery.task_attributes import add_attributes
+from otel_fastpath.messaging.message_headers import write_mapped
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.stock import UNKNOWN
-from otel_fastpath.trace.context.context_functions import attach_known, known_context
+from otel_fastpath.trace.context.context_functions import attach_known
 from otel_fastpath.trace.context.current_context import detach, restore
-from otel_fastpath.trace.propagation.composite import _read, _written
-from otel_fastpath.trace.propagation.global_propagator import w3c_reader, w3c_writer
-from otel_fastpath.trace.spans.kept_attributes import keeps_all
+from otel_fastpath.trace.propagation.composite import _read
+from otel_fastpath.trace.propagation.global_propagator import w3c_reader
+from otel_fastpath.trace.spans.recorded import keeps_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -287,12 +287,8 @@ def _links(context: Any) -> Any:
 
 def _inject(headers: dict[str, Any]) -> None:
     """Write the headers of the current context."""
-    context = None if w3c_writer() is None else known_context(None)
-    header = None if context is None or context.get(_BAGGAGE_KEY) else _written(context)
-    if header is None:
+    if not write_mapped(headers):
         _globals["inject"](headers)
-    elif header:
-        headers[_PARENT] = header
 
 
 def _describe_sent(span: Any, name: Any, task_id: Any, kwargs: dict[str, Any]) -> None:

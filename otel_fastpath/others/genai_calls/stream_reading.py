@@ -39,6 +39,19 @@ def _is_usual(stream: Any, kind: Any) -> bool:
     return not fields["_attach_to_context"] or fields["_context_token"] is not None
 
 
+def _take_chunk(stream: Any, chunk: Any) -> None:
+    """Let stock read a chunk, and measure when it came."""
+    invocation, chunk_at = stream._self_invocation, 0.0
+    if invocation is not None:
+        _stock_clock = _timeit.default_timer
+        chunk_at = _stock_clock()
+    _stock_process = stream._process_chunk
+    _stock_process(chunk)
+    if invocation is not None:
+        _stock_measure = invocation._on_stream_chunk
+        _stock_measure(chunk_at)
+
+
 def bind_next(original: Callable[..., Any]) -> Callable[..., object]:
     """Make the replacement for `SyncStreamWrapper.__next__`."""
     switch = Switch()
@@ -62,15 +75,7 @@ def bind_next(original: Callable[..., Any]) -> Callable[..., object]:
             _stock_failure = self._finalize_failure
             _stock_failure(error)
             raise
-        invocation, chunk_at = self._self_invocation, 0.0
-        if invocation is not None:
-            _stock_clock = _timeit.default_timer
-            chunk_at = _stock_clock()
-        _stock_process = self._process_chunk
-        _stock_process(chunk)
-        if invocation is not None:
-            _stock_measure = invocation._on_stream_chunk
-            _stock_measure(chunk_at)
+        _take_chunk(self, chunk)
         return chunk
 
     return make_switchable(original, __next__, switch)
@@ -99,15 +104,7 @@ def bind_anext(original: Callable[..., Any]) -> Callable[..., object]:
             _stock_failure = self._finalize_failure
             _stock_failure(error)
             raise
-        invocation, chunk_at = self._self_invocation, 0.0
-        if invocation is not None:
-            _stock_clock = _timeit.default_timer
-            chunk_at = _stock_clock()
-        _stock_process = self._process_chunk
-        _stock_process(chunk)
-        if invocation is not None:
-            _stock_measure = invocation._on_stream_chunk
-            _stock_measure(chunk_at)
+        _take_chunk(self, chunk)
         return chunk
 
     return make_switchable(original, __anext__, switch)

@@ -7,3 +7,5 @@ cdef Facts _read
 
 @cython.locals(fields=dict)
 cdef bint _is_usual(object stream, object kind) except -1
+
+cdef _take_chunk(object stream, object chunk)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.attributes import BoundedAttributes
 from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import NonRecordingSpan
 
 from otel_fastpath.compiled.facts import Facts
-from otel_fastpath.compiled.helpers import copied, get_item, new_instance
+from otel_fastpath.compiled.helpers import copied, get_item, has_no_fields, new_instance
 from otel_fastpath.compiled.sharing import critical_section
 from otel_fastpath.lazy import DROPPED, Lazy
 from otel_fastpath.patching import faults
 from otel_fastpath.patching.sources.guard import are_known
 from otel_fastpath.patching.stock import UNKNOWN, as_defined, watched
-from otel_fastpath.trace.spans.identity import Identity
+from otel_fastpath.trace.spans.identity import Dropped, Identity
 from otel_fastpath.trace.stock_sources import sources
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _showing = Facts(
     if are_known(sources(*(f"opentelemetry.attributes:BoundedAttributes.{name}" for name in _CONTAINER)))
     else UNKNOWN
 )
+# A span with room for more attributes than a hook sets keeps each of them until the last is set.
+_ROOM = 32
 
 
 class EventState:
@@ -228,3 +231,16 @@ def _shown(span: SpanState) -> object:
         else:
             return MappingProxyType(store)
     return span.shown_attributes()  # type: ignore[attr-defined]  # of the class that `span_classes` makes
+
+
+def keeps_all(span: Any) -> bool:
+    """Whether it records, and several attributes that are set in one go are those that are set one by one."""
+    if not isinstance(span, SpanState):
+        return False
+    own = span
+    return own._end_time is None and own.plan.max_attributes >= _ROOM and has_no_fields(own)
+
+
+def is_silent(span: Any) -> bool:
+    """Whether it records nothing."""
+    return isinstance(span, Dropped) or type(span) is NonRecordingSpan

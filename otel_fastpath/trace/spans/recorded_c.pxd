@@ -2,10 +2,11 @@
 import cython
 
 from otel_fastpath.compiled.facts_c cimport Facts
-from otel_fastpath.trace.spans.identity_c cimport Identity
+from otel_fastpath.trace.spans.identity_c cimport Dropped, Identity
 from otel_fastpath.trace.planning.plan_c cimport TracerPlan
 
 cdef Facts _showing
+cdef Py_ssize_t _ROOM
 
 cdef class EventState:
     cdef public object _name
@@ -66,3 +67,8 @@ cpdef attributes_of(SpanState span)
 
 @cython.locals(store=dict)
 cdef _shown(SpanState span)
+
+@cython.locals(own=SpanState)
+cpdef bint keeps_all(object span) except -1
+
+cpdef bint is_silent(object span) except -1
